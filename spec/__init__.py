@@ -1,1 +1,1 @@
-"""Specifications and checkers."""
+"""Specifications of Kafka, and the model checker that explores them."""

@@ -1,4 +1,4 @@
-"""`python -m spec` is the command, too."""
+"""`python -m spec` runs the command `kafkaspec`."""
 
 import os
 import sys
@@ -6,7 +6,7 @@ from pathlib import Path
 
 HERE = os.getcwd()
 if sys.path[0] == HERE != str(Path(__file__).parents[1]):
-    del sys.path[0]  # where `-m` puts the working directory, in which a `numpy.py` may lie that is not meant
+    del sys.path[0]  # `-m` puts the working directory here, and a stray `numpy.py` in it would be imported
 
 from spec.cli.main import main  # noqa: E402 - after that
 

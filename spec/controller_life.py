@@ -1,15 +1,15 @@
-"""A controller's life: the moves that a broker's threads can make, found by exploring the system `controller`.
+"""A controller's life: the transitions of a broker's threads, found by exploring the system `controller`.
 
-A move leads a thread from what it is about to do to what it is about to do next. No table has them: rows say what a
-broker means to do, the steps what an answer makes of that. So the system is explored, and of each step it is noted
-what the thread that takes it was about to do, and what it is about to do then.
+A transition leads a thread from the work it is about to do to the work it is about to do next. No table lists them:
+the rows of the design say what a broker intends, and the steps what an answer makes of that. So the system is
+explored, and for each step the next work of the acting thread is recorded before and after.
 
-Bounds under which all of a life happens are too wide to be explored to the end. So several are explored for each
-generation of threads, and under each of them something else can happen. Wider ones have no other moves: there is a
-test of that.
+Bounds wide enough for a whole life are too wide to be explored completely. So several sets of bounds are explored for
+each generation of threads, each of which allows something else to happen. A test shows that wider bounds add no
+transitions.
 
-No moves are the death of a process, which is possible anywhere; a lost answer, after which the same request is made
-again; and until 1.0 a request in a session that has ended, which waits for the next one.
+Not counted as transitions: the death of a process, which is possible anywhere; a lost answer, after which the same
+request is repeated; and until 1.0 a request in an ended session, which waits for the next session.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ CAUSES: Final = (
     "isr_changes",
     "ephemeral_outlives_session",
 )
-"""The constants that say what can happen at all."""
+"""The constants that say which events can happen."""
 
 
 def bounds(brokers: int, *happens: str, times: int = 1, sessions: int = 1) -> dict[str, Any]:
-    """The constants under which this can happen and no more, with so many elections and writes.
+    """The constants under which only these events can happen, with this many elections and writes.
 
-    Disconnections and what becomes of requests to brokers are left out: no thread moves by them.
+    Disconnections and the fate of requests to brokers are left out: no thread moves because of them.
     """
     return {
         **{each: each in happens for each in CAUSES},
@@ -80,26 +80,26 @@ BOUNDS: Final[Mapping[Threads, tuple[Mapping[str, Any], ...]]] = {
         bounds(2, "operator_deletes", "request_failures", times=2),
     ),
 }
-"""What is explored of each generation, breadth first."""
+"""The bounds explored for each generation, breadth first."""
 STATES: Final = 800_000
-"""As many are explored under each of them, and the level to its end."""
+"""The number of states explored under each set of bounds; the last level is completed."""
 
 SHORT_ANSWERS: Final = {
     "start": "the process is started",
     "connect": "it has a session",
     "learn_of_expiry": "Expire: its session has ended",
-    "fail_authentication": "AuthFailed: it begins anew in the session it has",
+    "fail_authentication": "AuthFailed: it starts again in the same session",
     "fail": "another error",
 }
-"""What leads on and is no answer, by action."""
+"""Labels of transitions that are not caused by an answer, by action."""
 BESIDE: Final = {"listen", *(METHODS[do] for do in REGISTERS)}
-"""The actions of ZkEventThread, where that is another thread than the controller's."""
+"""The actions of ZkEventThread, in generations where it is not the controller's thread."""
 
 _known: dict[str, tuple[Transition, ...]] = {}
 
 
 def transitions(release: str, on_progress: OnProgress = silent) -> tuple[Transition, ...]:
-    """Every move of a release's controller. It takes a second or two, once.
+    """Every transition of a release's controller. The first call takes a second or two.
 
     Raises:
         UsageError: there is no such release.
@@ -112,7 +112,7 @@ def transitions(release: str, on_progress: OnProgress = silent) -> tuple[Transit
 def transitions_with(
     switches: Mapping[str, Any], states: int = STATES, on_progress: OnProgress = silent
 ) -> tuple[Transition, ...]:
-    """Every move of a controller that differs from the newest release's in these switches, agenda by agenda."""
+    """Every transition of the newest release's controller with these switches changed, agenda by agenda."""
     switches = {**ControllerLife.releases[RELEASES[-1]], **switches}
     threads, found, agendas_met = ControllerLife(**switches).design.threads, set[Transition](), dict[Agenda, None]()
     for constants in BOUNDS[threads]:
@@ -132,7 +132,7 @@ def transitions_with(
 
 
 def _place_of(threads: Threads) -> Abstraction:
-    """What is seen of a state: where the thread is that takes the step."""
+    """The abstraction of a state: the place of the thread that takes the step."""
 
     def place(s: Any, step: Step) -> At | None:
         broker = step.parameters.get("broker")
@@ -157,7 +157,7 @@ def _transition(edge: Edge) -> Transition:
 
 
 def _general(said: str, broker: int) -> str:
-    """What was said to a broker, of any broker and of any number."""
+    """A label about one broker, made independent of the broker and of numbers."""
 
     def of(id: str) -> str:
         return (

@@ -1,6 +1,6 @@
-"""All pictures there are: of the tables, of a controller's life in the releases, and of how anomalies happen.
+"""All diagrams: the tables, a controller's life in each generation of releases, and the course of anomalies.
 
-`python -m spec.diagrams DIRECTORY` writes a Mermaid and an SVG file for each of them.
+`python -m spec.diagrams DIRECTORY` writes each as a Mermaid and an SVG file.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from spec.reports import sequence_diagram
 from statemachines.drawing import controller_diagram, table_diagrams
 
 NAMES: Final = (*table_diagrams.DIAGRAMS, "controller")
-"""What there are pictures of."""
+"""The subjects of diagrams, apart from anomalies."""
 FORMATS: Final = tuple(table_diagrams.FORMATS)
-"""What they can be drawn as."""
+"""The formats of diagrams."""
 GENERATIONS: Final = ("0.10.2", "1.0", "2.0", "3.9")
 """The releases whose controllers are drawn in `diagrams/`: the last one of each generation."""
 ENDINGS: Final = {"mermaid": "mmd", "svg": "svg"}
-"""In which formats they stand there, and how the names of these files end."""
+"""The formats in `diagrams/`, with the suffixes of their files."""
 ANOMALIES: Final = ("B1", "B4", "B6", "B7", "B20", "K1")
-"""The anomalies that are drawn there."""
+"""The anomalies drawn in `diagrams/`."""
 _PICTURES: Final = (
     *(("controller", release) for release in GENERATIONS),
     *((each, None) for each in table_diagrams.DIAGRAMS),
@@ -39,21 +39,21 @@ FILES: Final[Mapping[str, tuple[str, str, str | None]]] = {
     for what, release in _PICTURES
     for form, ending in ENDINGS.items()
 }
-"""What each file there shows: of what, in which format, and of which release."""
+"""The subject, format and release of each file in `diagrams/`."""
 
 
 def draw(what: str, form: str, release: str | None = None, on_progress: OnProgress = silent) -> str:
-    """A picture of a release; without one a table shows the rows of all releases, and a life is the newest's.
+    """A diagram of a release; without one a table shows the rows of all releases, and a life is the newest release's.
 
-    An anomaly is the sequence diagram of its counterexample, in the release that its row names.
+    An anomaly is the sequence diagram of its counterexample, in the release of its row.
 
     Raises:
-        UsageError: there is no such picture, or no such release, or not in this format.
+        UsageError: there is no such diagram, release or format.
     """
     if what in {each.id for each in anomalies()}:
         return _anomaly(what, form, release, on_progress)
     if what not in NAMES:
-        raise UsageError(f"no diagram is called {what}; there are {', '.join(NAMES)}, and the anomalies: B1, K1, ...")
+        raise UsageError(f"there is no diagram {what}; there are {', '.join(NAMES)}, and the anomalies: B1, K1, ...")
     named = release and release_named(release, dict.fromkeys(RELEASES))
     if what == "controller":
         named = named or RELEASES[-1]
@@ -64,19 +64,19 @@ def draw(what: str, form: str, release: str | None = None, on_progress: OnProgre
 
 
 def _anomaly(what: str, form: str, release: str | None, on_progress: OnProgress) -> str:
-    """How an anomaly happens."""
+    """The sequence diagram of an anomaly."""
     if release is not None:
-        raise UsageError(f"{what} is drawn in the release that its row names; --release is for tables and lives")
+        raise UsageError(f"{what} is always drawn in the release of its row; --release is for tables and lives")
     if form not in sequence_diagram.FORMATS:
-        raise UsageError(f"{what} --format {form}: a sequence diagram is {' or '.join(sequence_diagram.FORMATS)}")
+        raise UsageError(f"{what} --format {form}: a sequence diagram can be {' or '.join(sequence_diagram.FORMATS)}")
     row = anomaly_named(what)
     found = check(row.specification("off"), properties=[row.property], on_progress=on_progress).counterexample
-    assert found is not None, "each row of the atlas breaks without its switch"
+    assert found is not None, "each row of the atlas has a counterexample without its switch"
     return sequence_diagram.FORMATS[form](found)
 
 
 def files() -> dict[str, str]:
-    """What stands in `diagrams/`, by the name of the file."""
+    """The contents of `diagrams/`, by file name."""
     return {name: draw(*picture) for name, picture in FILES.items()}
 
 

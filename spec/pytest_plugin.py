@@ -1,21 +1,20 @@
-"""A plugin of pytest: kept traces and pinned instances are tests, and tests of clients have a ZooKeeper in memory.
+"""A pytest plugin: kept traces and pinned instances become tests; tests of clients get a ZooKeeper in memory.
 
     pytest_plugins = ["spec.pytest_plugin"]
 
-in the `conftest.py` at the root of the tests, and each `*.itf.json` that `kafkaspec check --trace` wrote is a test
-that the specification still has this trace, and that it ends as it says. Each entry of an `instances.toml`, or a
-`*.instances.toml`, is a test that its check comes to the figures that are pinned. A file that another tool wrote is
-left alone.
+Put this line into the `conftest.py` at the root of the tests. Then each `*.itf.json` that `kafkaspec check --trace`
+wrote is a test that the specification still has this trace, with the same ending. Each entry of an `instances.toml`
+or a `*.instances.toml` is a test that its check gives the pinned figures. Files of other tools are ignored.
 
-A file runs no code: what traces and instances name is followed to the systems of kafkaspec, and to those files and
+Files run no code: the systems that traces and instances name must be those of kafkaspec, or be in the files and
 modules of your own that pytest's configuration lists:
 
     [tool.pytest.ini_options]
     kafkaspec_specs = ["specs/lease.py", "designs.locks"]
 
-The fixtures `zookeeper_in_memory` and `zookeeper_client` are for tests of whatever talks with ZooKeeper.
+The fixtures `zookeeper_in_memory` and `zookeeper_client` serve tests of any ZooKeeper client.
 
-It is not loaded by itself: pytest would rewrite every assertion of a package that announces a plugin.
+The plugin is not loaded automatically: pytest would rewrite every assertion of a package that announces a plugin.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:  # most of what pytest is asked to collect is no file of ours
+if TYPE_CHECKING:  # most files that pytest collects are not ours
     from spec.atlas.instances import PinnedInstance
     from spec.language import Specification
     from statemachines.zookeeper.serving import ServedZooKeeper
@@ -36,16 +35,16 @@ __all__ = ["pytest_addoption", "pytest_collect_file", "zookeeper_client", "zooke
 
 INSTANCES = "instances.toml"
 OWN = "kafkaspec_specs"
-"""The key of pytest's configuration that lists a person's own specifications."""
+"""The key in pytest's configuration that lists a person's own specifications."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """What a person can configure."""
+    """Add the configuration key."""
     parser.addini(OWN, "Files and modules with specifications that kept traces and instances may name.", "linelist")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Take what is ours."""
+    """Collect kept traces and pinned instances."""
     if file_path.name.endswith(".itf.json") and _is_ours(file_path):
         return TraceFile.from_parent(parent, path=file_path)
     if file_path.name == INSTANCES or file_path.name.endswith(f".{INSTANCES}"):
@@ -54,7 +53,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether it was written here, be it laid out anew by another tool; then what is wrong with it is to be told."""
+    """Whether kafkaspec wrote the file, even if a tool reformatted it; only then are its mistakes reported."""
     from spec.checking.traces.itf import OURS
 
     try:
@@ -65,7 +64,7 @@ def _is_ours(path: Path) -> bool:
 
 @pytest.fixture
 def zookeeper_in_memory() -> Iterator[ServedZooKeeper]:
-    """A ZooKeeper for a test, on a port of 127.0.0.1: sessions expire and replies are lost when the test says so."""
+    """A ZooKeeper for a test, on a port of 127.0.0.1; the test decides when sessions expire and replies are lost."""
     from statemachines.zookeeper.serving import ServedZooKeeper
 
     with ServedZooKeeper() as served:
@@ -74,7 +73,7 @@ def zookeeper_in_memory() -> Iterator[ServedZooKeeper]:
 
 @pytest.fixture
 def zookeeper_client(zookeeper_in_memory: ServedZooKeeper) -> Iterator[Callable[..., Any]]:
-    """Starts clients of `zookeeper_in_memory`, with whatever options a KazooClient takes. They stop with the test."""
+    """Starts clients of `zookeeper_in_memory`, with any options of a KazooClient. They stop with the test."""
     from spec.language.errors import UsageError
     from spec.language.extras import require
 
@@ -97,11 +96,11 @@ def zookeeper_client(zookeeper_in_memory: ServedZooKeeper) -> Iterator[Callable[
 
 
 class Contradicted(Exception):
-    """What came out is not what was kept."""
+    """The outcome differs from the kept one."""
 
 
 class _Test(pytest.Item):
-    """A test that fails with a line or a trace, not with a traceback of ours."""
+    """A test that fails with a line or a trace instead of our traceback."""
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         from spec.checking import EvaluationFailed
@@ -127,7 +126,7 @@ class TraceFile(pytest.File):
 
 
 class FollowedTrace(_Test):
-    """That the specification has the trace."""
+    """Test that the specification has the trace."""
 
     def runtest(self) -> None:
         from spec.atlas.loading import specification
@@ -145,7 +144,7 @@ class InstancesFile(pytest.File):
     """Pinned instances."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """A test for each."""
+        """One test for each instance."""
         from spec.atlas.instances import instances_in
         from spec.language.errors import UsageError
         from spec.language.escapes import escaped
@@ -159,7 +158,7 @@ class InstancesFile(pytest.File):
 
 
 class CheckedInstance(_Test):
-    """That a check comes to what is pinned."""
+    """Test that a check gives the pinned figures."""
 
     def __init__(self, *, pinned: PinnedInstance, **given: Any) -> None:
         super().__init__(**given)
@@ -174,7 +173,7 @@ class CheckedInstance(_Test):
         result = pinned.check("auto", of=subject)
         claimed, found = pinned.figures(), figures_of(result)
         wrong = [
-            f"  {name} is {found[name]}, and {figure} is pinned"
+            f"  {name} is {found[name]}, but {figure} is pinned"
             for name, figure in claimed.items()
             if found[name] != figure
         ]
@@ -183,9 +182,9 @@ class CheckedInstance(_Test):
 
 
 def _system(name: str, item: pytest.Item) -> type[Specification]:
-    """The system that a file names, if it is one of kafkaspec or one that the person's configuration lists.
+    """The system that a file names, if it is one of kafkaspec's or one that the configuration lists.
 
-    A path is looked for where pytest was begun, at its root, and beside the file.
+    A path is relative to the directory in which pytest was started, to its root, or to the file.
     """
     from spec.atlas.loading import system_named
     from spec.language.errors import UsageError, safe_repr
@@ -200,12 +199,12 @@ def _system(name: str, item: pytest.Item) -> type[Specification]:
         if (folder / place).resolve() in files:
             return system_named(f"{folder / place}{cls}")
     raise UsageError(
-        f"{item.path.name} names {safe_repr(name)}, which is no system of kafkaspec, and a file runs no code: "
-        f"list it in pytest's configuration, as {OWN}"
+        f"{item.path.name} names {safe_repr(name)}, which is no system of kafkaspec. Files run no code: "
+        f"list it in pytest's configuration under {OWN}"
     )
 
 
 def _parted(name: str) -> tuple[str, str]:
-    """A file or module, and `:Class` behind it, which a file needs not have."""
+    """A file or module, and the `:Class` after it, which is optional for a file."""
     place, colon, cls = (name, "", "") if name.endswith(".py") else name.rpartition(":")
     return (place, colon + cls) if place else (name, "")

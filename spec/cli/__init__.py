@@ -1,1 +1,1 @@
-"""The command `kafkaspec`: `main` begins the process, `command` has all commands, each in its own file."""
+"""The command `kafkaspec`: `main` starts the process; `command` collects the commands, each in a file of its own."""

@@ -1,4 +1,4 @@
-"""`kafkaspec anomalies`: the atlas, and a row of it explored without its fix and with it (`spec.atlas.anomalies`)."""
+"""`kafkaspec anomalies`: list the atlas, or explore one anomaly without and with its fix (`spec.atlas.anomalies`)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from spec.cli.running import engine_named, run_check
 from spec.cli.streams import print_result
 
 
-@click.command(short_help="What went wrong in Kafka; with ID, explored without its fix and with it.")
+@click.command(short_help="List Kafka's anomalies; with ID, explore one without and with its fix.")
 @click.argument("id", required=False, type=TEXT)
 @ENGINE
 @DRIVER_LEVEL
@@ -49,10 +49,10 @@ def anomalies(
     brief: bool,
     as_json: bool,
 ) -> None:
-    """The atlas of anomalies: what went wrong in Kafka, and the one switch that prevents each.
+    """List the atlas of anomalies: what went wrong in Kafka, and the switch that prevents each.
 
-    With ID both sides are explored: with the switch off it breaks, with the switch on it holds. Exits 0 if both come
-    out as recorded, 12 if one does not, 20 if a bound stopped one, 130 if it was interrupted.
+    With ID, explore that anomaly twice: with the switch off the property breaks, with the switch on it holds. Exits 0
+    if both outcomes are as recorded, 12 if one differs, 20 if a bound stopped one, and 130 if interrupted.
     """
     from spec.atlas.anomalies import Outcome, anomaly_named
     from spec.atlas.anomalies import anomalies as recorded
@@ -62,7 +62,7 @@ def anomalies(
     if id is None:
         for name in ("engine", "driver_level", "workers", "memory", "max_states", "max_depth", "brief"):
             if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-                raise click.UsageError(f"--{name.replace('_', '-')}: say which anomaly is to be explored")
+                raise click.UsageError(f"--{name.replace('_', '-')} needs the ID of an anomaly to explore")
         print_result(json.dumps([row.to_json() for row in recorded()]) if as_json else atlas(recorded()))
         return
     require_one_form(brief, as_json)

@@ -1,4 +1,4 @@
-"""`kafkaspec check`: a system explored, and its verdict told, traced and reported in what was asked for."""
+"""`kafkaspec check`: explore a system, and print its verdict and traces, with reports in the requested formats."""
 
 from __future__ import annotations
 
@@ -51,33 +51,37 @@ if TYPE_CHECKING:
     from spec.language import Specification
 
 
-@click.command(short_help="Explore SYSTEM: what holds, and how the rest breaks.")
+@click.command(short_help="Check SYSTEM's properties, with counterexamples.")
 @system_options
 @ENGINE
 @DRIVER_LEVEL
 @WORKERS
-@click.option("--symmetry", is_flag=True, help="One state for each orbit of brokers, which may exchange names.")
+@click.option("--symmetry", is_flag=True, help="Treat states that differ only in brokers' names as one.")
 @PROPERTIES
-@click.option("--continue", "keep_going", is_flag=True, help="Explore everything; show how each property breaks.")
+@click.option(
+    "--continue", "keep_going", is_flag=True, help="Keep exploring after a violation; show one for each property."
+)
 @DEADLOCK
 @single_value(
     "--show",
     type=TEXT,
     metavar="NAME",
-    help="Show the way to a witness, an action, or 's.count > 2', which runs as Python.",
+    help="Show the shortest way to a witness, an action, or a Python predicate such as 's.count > 2'.",
 )
 @click.option(
     "--accept-vacuous",
     type=TEXT,
     multiple=True,
     metavar="NAME",
-    help="This action or witness need not happen; may be repeated.",
+    help="Accept that this action or witness never happens; may be repeated.",
 )
 @MAX_STATES
 @MAX_DEPTH
 @MEMORY
-@single_value("--run-dir", type=PLACE, metavar="DIR", help="Keep the run here.")
-@single_value("--resume", type=PLACE, metavar="DIR", help="Go on with the run kept here.")
+@single_value(
+    "--run-dir", type=PLACE, metavar="DIR", help="Keep the run in this directory, so that it can be resumed."
+)
+@single_value("--resume", type=PLACE, metavar="DIR", help="Resume the run kept in this directory.")
 @TRACE
 @REPORTS
 @JUNIT
@@ -110,14 +114,15 @@ def check(
     brief: bool,
     as_json: bool,
 ) -> None:
-    """Explore SYSTEM and say what holds, or show the shortest way to what does not; with --continue, to each of them.
+    """Explore SYSTEM, and report which properties hold, with the shortest counterexample to the first that does not;
+    with --continue, to each of them.
 
-    With --show it shows the shortest way to a witness, to a step of an action, or to a state in which a predicate
-    holds, a Python expression on the state s as the system's own properties have it; self has the constants. The
-    expression runs with all your rights, as any program of yours does. The search looks for nothing else, and exits 0
-    if that is reached, 21 if it never is.
+    With --show, search only for the shortest way to a witness, to a step of an action, or to a state in which a
+    predicate holds. The predicate is a Python expression over the state s, as in the system's own properties; self
+    has the constants. It runs with all your rights, like any program of yours. Exits 0 if the goal is reached, and 21
+    if it never is.
 
-    SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class, package.module:Class.
+    SYSTEM is a name from `kafkaspec list`, or your own specification: path/to/file.py:Class or package.module:Class.
     A file with one specification needs no :Class.
     """
     alone = (
@@ -128,9 +133,9 @@ def check(
     )
     for option, given in alone:
         if show is not None and given:
-            raise click.UsageError(f"--show and {option}: what is to be shown is looked for alone")
+            raise click.UsageError(f"--show and {option}: --show searches for nothing but its goal")
     if properties and accept_vacuous:
-        raise click.UsageError("--property and --accept-vacuous: where properties are named, nothing is vacuous")
+        raise click.UsageError("--property and --accept-vacuous: with --property nothing counts as vacuous")
     _require_writable_reports(reports, junit)
     require_one_form(brief, as_json)
     subject, release = specification_for(system, release, settings, switched_on, switched_off)
@@ -165,10 +170,10 @@ def check(
 
 
 def _require_writable_reports(reports: tuple[Path, ...], junit: Path | None) -> None:
-    """Reports are refused, too, before hours are spent on what is to stand in them.
+    """Refuse bad report files at once, before hours are spent on their content.
 
     Raises:
-        UsageError: one is in no known format, or cannot be written.
+        UsageError: a file has an unknown format, or cannot be written.
     """
     if not reports and junit is None:
         return
@@ -182,7 +187,7 @@ def _require_writable_reports(reports: tuple[Path, ...], junit: Path | None) -> 
 
 @contextmanager
 def _reporting_failures(reports: tuple[Path, ...], junit: Path | None, subject: Specification) -> Iterator[None]:
-    """A check without a result is told in each file, too; those of an earlier run would say that it went well."""
+    """Write a failure into each report, because an earlier run's files would claim success."""
     from spec.cli.failures import failure_of
 
     try:

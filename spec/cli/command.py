@@ -1,4 +1,4 @@
-"""The command `kafkaspec`: options in, results out. All that it does can be done from Python without it."""
+"""The command `kafkaspec`: options in, results out. Python code can do all of this without the command."""
 
 from __future__ import annotations
 
@@ -34,29 +34,30 @@ if TYPE_CHECKING:
 
 
 @click.group(
-    invoke_without_command=True,  # what is said without a command differs from one click to the next
+    invoke_without_command=True,  # click's own text without a command differs by version
     subcommand_metavar="COMMAND [ARGS]...",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="kafkaspec")
 @click.pass_context
 def kafkaspec(context: click.Context) -> None:
-    """Kafka's ZooKeeper-era controller and replication protocol, as specifications that are explored exhaustively.
+    """Kafka's ZooKeeper-era controller and replication protocol: specifications, and the model checker that explores
+    them exhaustively.
 
     \b
     Exit codes of `check`:
-        0  it holds, or what was to be shown is shown
-        2  a mistake in what was asked
-       10  constants that violate an assumption
+        0  every property holds, or the goal of --show was reached
+        2  a mistake on the command line or in a specification
+       10  the constants violate an assumption
        11  deadlock
        12  a property is violated
-       20  a bound was reached and nothing found
-       21  vacuous: what must be possible, or was to be shown, never happens
-       74  a disk is full, Java died, stdout takes no more: what was kept can be gone on with
-       75  an action or property raised
+       20  a bound was reached, and nothing was found
+       21  vacuous: a required action or witness, or the goal of --show, never happens
+       74  the environment failed: disk full, Java died, stdout closed; a kept run can be resumed
+       75  an action or property raised an exception
       130  interrupted
-    With --json an error is one object on stdout, too: {"error": ..., "exit": ...}.
-    """  # noqa: D301 - click keeps the lines behind a backspace as they are
+    With --json an error is one object on stdout as well: {"error": ..., "exit": ...}.
+    """  # noqa: D301 - click keeps the lines after a backspace as they are
     if context.invoked_subcommand is None:
         print_note(context.get_help())
         context.exit(2)
@@ -81,9 +82,9 @@ for _command in (
 
 
 def run() -> NoReturn:
-    """Run the command; a person's mistake is one line on stderr and an exit code, never a traceback.
+    """Run the command. A person's mistake gives one line on stderr and an exit code, never a traceback.
 
-    Where the result is to be JSON, so is what stands in its place.
+    With --json, errors are JSON too.
 
     Raises:
         SystemExit: with the exit code.
@@ -91,12 +92,12 @@ def run() -> NoReturn:
     from spec.cli.failures import FAULT, failure_of
 
     try:
-        for number in (signal.SIGINT, signal.SIGHUP):  # which a shell, or nohup, may have had ignored
+        for number in (signal.SIGINT, signal.SIGHUP):  # a shell or nohup may have ignored them
             if signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, signal.default_int_handler)
         signal.signal(signal.SIGTERM, signal.default_int_handler)
         take_over()
-        with reraising_dropped_interrupts(signal.SIGTERM):  # of the three the one that is never ignored
+        with reraising_dropped_interrupts(signal.SIGTERM):  # the only one of the three that is never ignored
             sys.exit(_invoke())
     except Exception as error:
         if (failure := failure_of(error)) is None:
@@ -110,7 +111,7 @@ def run() -> NoReturn:
 
 
 def _invoke() -> int:
-    """The exit code of what was asked. click's `main` would take an EOFError for Ctrl-C, and hide broken pipes."""
+    """Run the command; returns its exit code. click's `main` takes an EOFError for Ctrl-C and hides broken pipes."""
     try:
         with kafkaspec.make_context("kafkaspec", sys.argv[1:]) as context:
             return kafkaspec.invoke(context) or 0
@@ -125,7 +126,7 @@ def _fail(failure: Failure) -> NoReturn:
 
 
 def _answer(error: dict[str, Any]) -> None:
-    """Where JSON was asked for, say it so, too: as well as what comes after options that do not exist."""
+    """Print an error as JSON if --json was given, even after options that do not exist."""
     options = list(takewhile("--".__ne__, sys.argv[1:]))
     if "--json" in options:
         with suppress(Unwritable):

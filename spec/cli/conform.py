@@ -1,4 +1,4 @@
-"""`kafkaspec conform`: a system told to Kafka's own classes (`spec.kafka.conformance`)."""
+"""`kafkaspec conform`: compare a system with Kafka's own classes (`spec.kafka.conformance`)."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from spec.cli.running import specification_for, with_progress
 from spec.cli.streams import print_result
 
 
-@click.command(short_help="Tell Kafka's own classes the steps of SYSTEM, and compare.")
+@click.command(short_help="Compare SYSTEM step by step with Kafka's own classes.")
 @system_options
 @MAX_STATES
-@single_value("--per-class", type=COUNT, metavar="N", help="Tell as many edges of each class, not just one.")
-@click.option("--every-edge", is_flag=True, help="Tell all edges: minutes for one broker.")
+@single_value("--per-class", type=COUNT, metavar="N", help="Follow N edges of each class instead of one.")
+@click.option("--every-edge", is_flag=True, help="Follow every edge: minutes for one broker.")
 @AS_JSON
 def conform(
     system: str,
@@ -29,12 +29,12 @@ def conform(
     every_edge: bool,
     as_json: bool,
 ) -> None:
-    """Follow paths of SYSTEM on real KafkaControllers of a release, step by step: `controller`, one request to
-    ZooKeeper at a time, or `partitions`, one batch of requests at a time.
+    """Follow paths of SYSTEM on a release's real KafkaControllers, step by step: `controller` one ZooKeeper request
+    at a time, `partitions` one batch of requests at a time.
 
-    Each kind of step is told once, in every position from which it can be done; with --every-edge, each step. Exits 0
-    if all is as claimed, 12 if something differs, 2 without a Java that compiles, or without Kafka's jars, which are
-    fetched once.
+    Each kind of step is followed once from each position in which it is possible; with --every-edge, each step. Exits
+    0 if everything is as the specification claims, 12 if something differs, and 2 without a Java compiler or without
+    Kafka's jars, which are fetched once.
     """
     from spec.atlas.loading import system_named
     from spec.kafka.conformance import conform as compare
@@ -43,7 +43,7 @@ def conform(
 
     mapping = mapping_of(system_named(system))
     if every_edge and per_class is not None:
-        raise click.UsageError("--per-class: with --every-edge all edges of a class are told")
+        raise click.UsageError("--per-class and --every-edge: --every-edge already follows all edges of a class")
     run = release_among(release or list(mapping.system.releases)[-1], mapping.releases())
     given = {each.partition("=")[0] for each in settings} | {*switched_on, *switched_off}
     unless_given = {**mapping.driven, **mapping.corrected(run)}

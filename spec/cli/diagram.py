@@ -1,4 +1,4 @@
-"""`kafkaspec diagram`: tables, lives and anomalies drawn (`spec.diagrams`)."""
+"""`kafkaspec diagram`: draw tables, a controller's life, or an anomaly (`spec.diagrams`)."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ if TYPE_CHECKING:
     from spec.checking import Statistics
 
 
-@click.command(short_help="Draw WHAT: partition, replica, controller, or how an anomaly happens.")
+@click.command(short_help="Draw WHAT: partition, replica, controller, or an anomaly by its ID.")
 @click.argument("what", type=TEXT)
-@single_value("--release", type=TEXT, metavar="R", help="Of Kafka, such as 2.0.")
+@single_value("--release", type=TEXT, metavar="R", help="The release of Kafka, such as 2.0.")
 @single_value(
     "--format",
     "form",
     type=click.Choice(["mermaid", "dot", "svg"]),
     default="mermaid",
     show_default=True,
-    help="What to draw it as.",
+    help="The format of the drawing.",
 )
 @OUTPUT
 def diagram(what: str, release: str | None, form: str, output: Path | None) -> None:
-    """Draw WHAT: the transition table of a partition or a replica, the life of a controller, or, by its ID, how an
-    anomaly happens, as a sequence diagram (mermaid or svg).
+    """Draw WHAT: the transition table of a partition or a replica, the life of a controller, or an anomaly by its ID,
+    as a sequence diagram (mermaid or svg).
 
-    A table without --release shows the rows of all releases, and says which of them had each; a life is that of the
-    newest release, an anomaly's that of its row.
+    Without --release a table shows the rows of all releases with the releases that had each row, and a life is that
+    of the newest release. An anomaly is drawn in the release of its row.
     """
     from spec.cli.progress import Progress
     from spec.diagrams import draw
 
     if what.endswith(".json"):
-        raise click.UsageError(f"{what}: a kept trace is drawn by `kafkaspec sequence {what}`")
+        raise click.UsageError(f"{what} is a kept trace: draw it with `kafkaspec sequence {what}`")
     with Progress() as progress:
 
         def compiling(statistics: Statistics) -> None:

@@ -1,8 +1,8 @@
-"""Dropped interrupts: Ctrl-C, SIGTERM and SIGHUP that come where Python drops what is raised come again.
+"""Repeat Ctrl-C, SIGTERM and SIGHUP if Python drops the exception they raise.
 
-Python drops an exception that is raised in a finalizer, in the callback of a weak reference, or in one of the
-garbage collector (`sys.unraisablehook`). If a signal comes just there, its KeyboardInterrupt is dropped as well, and
-the search that was to end goes on.
+Python drops an exception that is raised in a finalizer, in the callback of a weak reference, or in a callback of the
+garbage collector (`sys.unraisablehook`). A signal that arrives there loses its KeyboardInterrupt, and the search that
+it should end continues.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
 MOMENT: Final = 0.01
-"""Seconds, after which what dropped the interrupt is over; if it is not, it is dropped and comes again."""
+"""Seconds after which the finalizer or callback should be over; if not, the repeat is dropped and repeated again."""
 
 
 @contextmanager
 def reraising_dropped_interrupts(number: int) -> Iterator[None]:
-    """Within this block a KeyboardInterrupt that Python drops comes again, a moment later.
+    """Within this block a KeyboardInterrupt that Python drops is repeated a moment later.
 
     Args:
-        number: the signal as which it comes; its handler raises KeyboardInterrupt (`signal.default_int_handler`).
+        number: the signal that repeats it; its handler raises KeyboardInterrupt (`signal.default_int_handler`).
     """
     before = sys.unraisablehook
     coming: list[Timer] = []
@@ -35,7 +35,7 @@ def reraising_dropped_interrupts(number: int) -> Iterator[None]:
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             before(dropped)
             return
-        # A real signal: `_thread.interrupt_main` would not wake what waits.
+        # A real signal: `_thread.interrupt_main` would not wake a waiting thread.
         again = Timer(MOMENT, pthread_kill, [main_thread().ident, number])
         coming.append(again)
         again.start()

@@ -1,4 +1,4 @@
-"""`kafkaspec elect`: one of the election strategies asked (`election`)."""
+"""`kafkaspec elect`: ask one of the election strategies (`election`)."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from spec.cli.streams import print_result
 @click.argument(
     "strategy", metavar="STRATEGY", type=click.Choice(["offline", "reassign", "preferred", "controlled-shutdown"])
 )
-@single_value(
-    "--replicas", type=TEXT, required=True, metavar="1,2,3", help="The assigned replicas (AR), in their order."
-)
-@single_value("--isr", required=True, metavar="2,3", help="The in-sync replicas, in their order; '' for none.")
+@single_value("--replicas", type=TEXT, required=True, metavar="1,2,3", help="The assigned replicas (AR), in order.")
+@single_value("--isr", required=True, metavar="2,3", help="The in-sync replicas, in order; '' for none.")
 @single_value(
     "--live",
     required=True,
     metavar="1,2,3",
-    help="The brokers that are up, those shutting down included; '' for none.",
+    help="The live brokers, including those shutting down; '' for none.",
 )
-@click.option("--unclean", is_flag=True, help="A replica outside the ISR may be elected (strategy offline).")
-@single_value("--shutting-down", metavar="2", help="Of the live ones, those that are shutting down.")
+@click.option("--unclean", is_flag=True, help="Permit electing a replica outside the ISR (strategy offline).")
+@single_value("--shutting-down", metavar="2", help="The live brokers that are shutting down.")
 @AS_JSON
 def elect(
     strategy: str, replicas: str, isr: str, live: str, unclean: bool, shutting_down: str | None, as_json: bool
 ) -> None:
-    """Whom would the controller elect?
+    """Say which leader the controller would elect.
 
-    STRATEGY is why it asks: offline, reassign, preferred or controlled-shutdown.
+    STRATEGY is the reason for the election: offline, reassign, preferred or controlled-shutdown.
     """
     from election import STRATEGIES, UNCLEAN
 
     if unclean and strategy not in UNCLEAN:
-        raise click.UsageError(f"--unclean: {strategy} elects from the ISR only; it is for {', '.join(UNCLEAN)}")
+        raise click.UsageError(
+            f"--unclean: {strategy} elects from the ISR only; --unclean is for {', '.join(UNCLEAN)}"
+        )
     result = STRATEGIES[strategy](
         _brokers("--replicas", replicas),
         _brokers("--isr", isr),
@@ -59,8 +59,8 @@ def elect(
 
 def _brokers(option: str, text: str) -> tuple[int, ...]:
     parts = text.split(",") if text.strip() else []
-    if not all(re.fullmatch(r" *-?[0-9]{1,10} *", part) for part in parts):  # 32 bits, as Kafka has it
-        raise click.UsageError(f"{option} {text}: write broker ids with commas between them, like 1,2,3")
+    if not all(re.fullmatch(r" *-?[0-9]{1,10} *", part) for part in parts):  # 32 bits, as in Kafka
+        raise click.UsageError(f"{option} {text}: write broker ids separated by commas, like 1,2,3")
     return tuple(map(int, parts))
 
 

@@ -1,4 +1,4 @@
-"""`kafkaspec explore`: a page in which one steps through states, written or served (`spec.explorer`)."""
+"""`kafkaspec explore`: write or serve a page for stepping through states (`spec.explorer`)."""
 
 from __future__ import annotations
 
@@ -18,16 +18,21 @@ if TYPE_CHECKING:
     from spec.explorer import ExplorerModel
 
 
-@click.command(short_help="Write a page in which one steps through SYSTEM, or through a kept trace.")
+@click.command(short_help="Write or serve a page for stepping through SYSTEM or a kept trace.")
 @system_options
 @single_value(
-    "--states", type=COUNT, metavar="N", help="How many the page has: those nearest to where it begins; else 1,000."
+    "--states",
+    type=COUNT,
+    metavar="N",
+    help="How many states the page has, nearest to its start first; default: 1,000.",
 )
 @OWN
 @OUTPUT
-@click.option("--serve", is_flag=True, help="Serve the page instead, with every state, to this machine alone.")
+@click.option(
+    "--serve", is_flag=True, help="Serve a page with every state, to this machine alone, instead of writing one."
+)
 @single_value(
-    "--port", type=click.IntRange(1, 65535), metavar="N", help="With --serve: where; else where it is free."
+    "--port", type=click.IntRange(1, 65535), metavar="N", help="With --serve: the port; default: any free one."
 )
 def explore(
     system: str,
@@ -41,30 +46,31 @@ def explore(
     serve: bool,
     port: int | None,
 ) -> None:
-    """Write one HTML file, which needs no network: what each state is, what can be done there, and where that leads.
+    """Write one HTML file for stepping through states: what each state is, what can happen there, and where that
+    leads. The page needs no network.
 
-    SYSTEM is that of `check`, or a trace that `check --trace FILE.itf.json` wrote: then the page begins with that
-    trace, and from each of its states one can go another way. Exits 12 if the specification no longer has the trace.
+    SYSTEM is as for `check`, or a trace that `check --trace FILE.itf.json` wrote. Then the page starts with that
+    trace, and each of its states is a place to go another way. Exits 12 if the specification no longer has the trace.
 
-    A file has as many states as --states says. With --serve the page is at an address that only this machine reaches,
-    until Ctrl-C, and has every state: what a state is, is found out when one goes there.
+    A file has as many states as --states says. With --serve the page has every state, computed when it is visited. It
+    is served at an address that only this machine reaches, until Ctrl-C.
     """
     from spec.explorer import MOST, embedded, model_of_system, model_of_trace
 
     for option, given in (("--states", states), ("--output", output)):
         if serve and given is not None:
-            raise click.UsageError(f"{option} is for a file; with --serve there is none, and every state is there")
+            raise click.UsageError(f"{option} is for a file; --serve writes none, and serves every state")
     if port is not None and not serve:
-        raise click.UsageError("--port is for --serve")
+        raise click.UsageError("--port needs --serve")
     require_writable_output(output)
     followed: Validation | None = None
     if system.endswith(".json"):
         if settings or switched_on or switched_off or release is not None:
-            raise click.UsageError(f"{system}: a trace says itself under which constants it is; leave them out")
+            raise click.UsageError(f"{system}: a trace contains its constants; leave those options out")
         followed, replay, _ = read_run(Path(system), own)
         subject = replay.model.specification
     elif own is not None:
-        raise click.UsageError(f"--spec: it is for a trace in a file, whose name ends with .json, not for {system}")
+        raise click.UsageError(f"--spec is for a trace in a file, whose name ends with .json, not for {system}")
     else:
         subject, _ = specification_for(system, release, settings, switched_on, switched_off)
     with blaming_author(subject):
@@ -75,11 +81,11 @@ def explore(
         return
     write_output(page.to_html(), output)
     if not page.is_whole:
-        print_note(f"There are more than these {len(page.states):,} states; with --serve there are all of them.")
+        print_note(f"The system has more than these {len(page.states):,} states; --serve shows them all.")
 
 
 def _serve(model: ExplorerModel, port: int) -> None:
-    """Serve a page until the command is interrupted."""
+    """Serve the page until the command is interrupted."""
     from spec.cli.failures import INTERRUPTED, Failure
     from spec.explorer import ExplorerServer
 

@@ -1,7 +1,7 @@
-"""Failures: what ends the command without a result, as a line for a person, an exit code and an object of JSON.
+"""Failures: the end of the command without a result, as a line for a person, an exit code and an object of JSON.
 
-Which exception has which exit code stands here, and nowhere else. Whatever has none is a fault of this program: it
-comes with its traceback.
+Only this module assigns exit codes to exceptions. An exception without one is a fault of this program, and keeps its
+traceback.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from spec.language.errors import AssumptionViolated, EnvironmentFailed, Specific
 from spec.language.escapes import escaped
 from spec.language.extras import EXTRAS, how_to_install
 
-if TYPE_CHECKING:  # a mistake is to be answered before all that explores is loaded
+if TYPE_CHECKING:  # a mistake should be reported before the engines are loaded
     from spec.checking.model import EvaluationFailed
     from spec.checking.traces.trace import Trace
     from spec.language import Specification
@@ -29,18 +29,18 @@ ENVIRONMENT: Final = 74
 EVALUATION: Final = 75
 INTERRUPTED: Final = 130
 FAULT: Final = 1
-"""As Python has it for an exception that is not caught."""
+"""Python's own exit code for an exception that is not caught."""
 
 
 class Failure(Exception):
     """The end of the command without a result.
 
     Args:
-        message: what is wrong, on a line or two.
+        message: the mistake or failure, on a line or two.
         exit: the exit code.
-        below: lines that explain it, for a person.
-        more: what the object has beside `error` and `exit`.
-        trace: the way to where it ended, if it ended in a state.
+        below: lines that explain it to a person.
+        more: further fields of the JSON object, beside `error` and `exit`.
+        trace: the way to the state in which it happened, if there is one.
     """
 
     def __init__(
@@ -58,12 +58,12 @@ class Failure(Exception):
         return f"Error: {self.message}" + (f"\n\n{self.below}" if self.below else "")
 
     def to_json(self) -> dict[str, Any]:
-        """The one object that stands on stdout in place of a result."""
+        """The object on stdout in place of a result."""
         return {"error": " ".join(self.message.split()), "exit": self.exit, **self.more}
 
 
 def failure_of(error: BaseException) -> Failure | None:
-    """What an exception means to a person; None if it is a fault of this program."""
+    """The failure that an exception stands for; None if it is a fault of this program."""
     if isinstance(error, Failure):
         return error
     if isinstance(error, click.ClickException):
@@ -86,7 +86,7 @@ def failure_of(error: BaseException) -> Failure | None:
 
 
 def failure_in(system: type[Specification], error: EvaluationFailed) -> Failure:
-    """What it means that an action or property of a system failed, with the state and the trace there."""
+    """The failure of an action or property of a system, with the state and the trace to it."""
     from spec.atlas.loading import place_in
     from spec.checking.model import ExitAttempted
 

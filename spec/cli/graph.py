@@ -1,4 +1,4 @@
-"""`kafkaspec graph`: a state graph, or a quotient of it, written for other tools (`spec.reports.state_graph`)."""
+"""`kafkaspec graph`: write a state graph, or a quotient of it, for other tools (`spec.reports.state_graph`)."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from spec.cli.running import specification_for, with_progress
     type=TEXT,
     multiple=True,
     metavar="EXPRESSION",
-    help="What tells nodes apart, over the state s; it runs as Python.",
+    help="A Python expression over the state s that distinguishes nodes; may be repeated.",
 )
-@single_value("--nodes", type=COUNT, metavar="N", help="How many it may have; else 200.")
+@single_value("--nodes", type=COUNT, metavar="N", help="The most nodes allowed; default: 200.")
 @MAX_STATES
 @single_value(
     "--format",
@@ -28,7 +28,7 @@ from spec.cli.running import specification_for, with_progress
     type=click.Choice(["dot", "graphml", "aut"]),
     default="dot",
     show_default=True,
-    help="Of Graphviz, of networkx and others, or Aldebaran's.",
+    help="dot for Graphviz, graphml for networkx and others, aut for Aldebaran.",
 )
 @OUTPUT
 def graph(
@@ -43,10 +43,10 @@ def graph(
     form: str,
     output: Path | None,
 ) -> None:
-    """Explore SYSTEM, and write its states and steps. States that are the same by every --by are one node.
+    """Explore SYSTEM, and write its states and steps. States on which every --by agrees become one node.
 
     An expression is Python over the state, such as `s.epoch` or `len(s.zk.sessions)`; it runs with all your rights,
-    as any program of yours does. Without any, each state is a node. An edge says which actions lead from a state of
+    like any program of yours. Without --by, each state is a node. An edge lists the actions that lead from a state of
     one node to a state of the other.
     """
     from spec.reports.state_graph import FORMATS, MOST, state_graph

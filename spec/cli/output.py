@@ -1,4 +1,4 @@
-"""How an answer is told: on the terminal, or in files beside it."""
+"""Output of the command: on the terminal, and into files beside it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ Found = TypeVar("Found", "Result", "Simulation")
 
 
 def write_each(*writes: Callable[[], None]) -> None:
-    """Write files when the result is told, each whichever others fail.
+    """Write files after the result was printed, each even if others fail.
 
     Raises:
-        SystemExit: one could not be written, which is told.
+        SystemExit: a file could not be written, which is reported.
     """
     from spec.cli.failures import ENVIRONMENT, Failure
 
@@ -47,10 +47,10 @@ def write_each(*writes: Callable[[], None]) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """While a file is written after the result was told.
+    """A context for writing a file after the result was printed.
 
     Raises:
-        Failure: it cannot be written.
+        Failure: the file cannot be written.
     """
     from spec.cli.failures import ENVIRONMENT, Failure
 
@@ -61,9 +61,9 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def require_one_form(brief: bool, as_json: bool) -> None:
-    """The brief form is for a person."""
+    """Refuse --brief with --json: the brief form is for a person."""
     if brief and as_json:
-        raise click.UsageError("--brief and --json: JSON has every step, as it was found")
+        raise click.UsageError("--brief and --json: JSON always has every step")
 
 
 def lines_of(result: Result | Simulation, subject: Specification, brief: bool) -> list[Line]:
@@ -77,7 +77,7 @@ def lines_of(result: Result | Simulation, subject: Specification, brief: bool) -
 
 
 def with_known_anomalies(result: Found) -> Found:
-    """A result with the rows of the atlas that its counterexamples are of."""
+    """A result with the atlas rows that its counterexamples show."""
     if not result.counterexamples or result.system not in SYSTEMS:
         return result
     from spec.atlas.anomalies import known_in
@@ -87,16 +87,16 @@ def with_known_anomalies(result: Found) -> Found:
 
 
 def print_lines(lines: Iterable[Line]) -> None:
-    """Tell what a person reads, with the colours that were asked for."""
+    """Print a report for a person, with the requested colours."""
     print_result(for_stream(lines, sys.stdout, click.get_current_context().meta.get("colours", "auto")), styled=True)
 
 
 def require_writable_trace(trace: Path | None, subject: Specification) -> None:
-    """A file for a trace is refused before hours are spent on what is to stand in it."""
+    """Refuse a bad trace file at once, before hours are spent on its content."""
     if trace is None:
         return
     if not (trace.is_dir() or trace.parent.is_dir()):
-        raise click.UsageError(f"--trace {trace}: there is no directory {trace.parent}")
+        raise click.UsageError(f"--trace {trace}: the directory {trace.parent} does not exist")
     from spec.checking.values.settings import settings_of
 
     settings_of(subject)
@@ -109,9 +109,9 @@ def write_traces(
     system: str,
     what: str = "counterexample",
 ) -> None:
-    """The trace as a file, or all of them as files of a directory, each under the name of its property.
+    """Write the first trace to a file, or every trace into a directory, under the name of its property.
 
-    Without one, what may be there stays, and that is said.
+    Without a trace existing files stay, and a note says so.
     """
     if place is None:
         return
@@ -119,13 +119,13 @@ def write_traces(
         print_note(f"There is no {what}, so {place} was not written")
     elif place.is_dir():
         for each in result.traces:
-            name = each.broken if re.fullmatch(r"[\w.]+", each.broken) else "shown"  # a predicate is no file's name
+            name = each.broken if re.fullmatch(r"[\w.]+", each.broken) else "shown"  # a predicate makes no file name
             _write_trace(place / f"{name}.itf.json", each, subject, system)
     else:
         _write_trace(place, result.traces[0], subject, system)
         if more := len(result.traces) - 1:
-            named = f"{place} has the first trace, not {'the other' if more == 1 else f'{more} others'}"
-            print_note(f"{named}: --trace with a directory keeps each")
+            named = f"{place} has only the first trace, not {'the other' if more == 1 else f'{more} others'}"
+            print_note(f"{named}; give --trace a directory to keep them all")
 
 
 def _write_trace(path: Path, trace: Trace, subject: Specification, system: str) -> None:
@@ -136,19 +136,19 @@ def _write_trace(path: Path, trace: Trace, subject: Specification, system: str) 
 
 
 def note_interruption(result: Result | Simulation) -> None:
-    """Beside the JSON; in text the result says it."""
+    """Note an interruption beside JSON; a text result says it itself."""
     if result.verdict == "interrupted":
         print_note(f"Interrupted: {result.why}")
 
 
 def require_writable_output(output: Path | None) -> None:
-    """A file is refused before minutes are spent on what is to stand in it."""
+    """Refuse a bad output file at once, before minutes are spent on its content."""
     if output is not None and not output.parent.is_dir():
         raise click.UsageError(f"{output} cannot be written: No such file or directory")
 
 
 def write_output(picture: str, output: Path | None) -> None:
-    """Write a picture, a page or a graph to a file, or else to stdout."""
+    """Write a picture, a page or a graph to a file, or by default to stdout."""
     if output is None:
         click.echo(picture, nl=not picture.endswith("\n"))
         return

@@ -1,7 +1,7 @@
-"""How far an exploration or a simulation is, on stderr: a bar on a terminal, elsewhere a line every few seconds, if
+"""Progress of an exploration or a simulation on stderr: a bar on a terminal, elsewhere a line every few seconds, if
 there is anything new to say.
 
-A quick command shows nothing of it; a slower one ends with a line that has its final statistics.
+A quick command shows none; a slower one ends with a line of its final statistics.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from spec.language.escapes import escaped
 BAR = 10
 """Columns of the bar on a terminal."""
 WIDTH = 80
-"""Columns of a line, at most."""
+"""The most columns of a line."""
 QUICK = 1.0
-"""Seconds after which there is a last line, whether or not there was one before."""
+"""Seconds after which a last line is printed even if none was printed before."""
 
 
 class Progress:
-    """An `on_progress` for explorations and simulations; to be used in a `with`."""
+    """An `on_progress` for explorations and simulations, used in a `with`."""
 
     def __init__(self, stream: TextIO | None = None, every: float = 3.0):
         self.stream = sys.stderr if stream is None else stream
@@ -55,8 +55,8 @@ class Progress:
             self._print(self._last)
 
     def __call__(self, statistics: Statistics | SimulationStatistics) -> None:
-        """Show the statistics, if it is time to."""
-        with self._lock:  # while an evaluation takes long, another thread tells of it
+        """Show the statistics if enough time has passed."""
+        with self._lock:  # during a long evaluation another thread reports it
             if not statistics.evaluating:
                 self._last = statistics
             now = time.monotonic()
@@ -75,7 +75,7 @@ class Progress:
                 self._print(statistics)
 
     def _say(self, doing: str) -> None:
-        """Print what is done on a line of its own, at once: a person should know what there is to wait for."""
+        """Print the current activity on its own line at once, so that a person knows why to wait."""
         if self._console is not None:
             self._console.print(doing)
         else:
@@ -98,13 +98,13 @@ class Progress:
             self._console = Console(file=self.stream, highlight=False, markup=False)
             self._status = self._console.status("", spinner="line")
             self._status.start()
-        # One line, whatever the width: a terminal cannot take back what has scrolled away.
+        # Always one line: a terminal cannot rewrite lines that have scrolled away.
         width = min(WIDTH, self._console.width) - 3
         self._status.update(Text(f"{bar(statistics)} {line(statistics, self._seen.now(), width - BAR - 1)}"[:width]))
 
 
 def bar(statistics: Statistics | SimulationStatistics) -> str:
-    """The share of the states found so far that are expanded, or of the runs: full when there is nothing left to do.
+    """The share of found states that are expanded, or of runs that are finished; full at the end.
 
     >>> bar(Statistics(depth=9, generated=90, distinct=40, queue=10, seconds=1.0))
     '#######---'
@@ -118,16 +118,16 @@ def bar(statistics: Statistics | SimulationStatistics) -> str:
 
 
 def line(statistics: Statistics | SimulationStatistics, taken: int, width: int = WIDTH) -> str:
-    """The statistics on one line, as far as they are known and have room, with the bytes of memory that are taken.
+    """The statistics on one line, as far as they are known and fit, with the bytes of memory in use.
 
-    Or what is done instead of exploring.
+    During other work than exploring, that work instead.
 
     >>> line(SimulationStatistics(runs=7, asked=9, steps=50, seconds=2.0, in_python=0.5), taken=64_000_000, width=40)
     '7 of 9 runs, 50 steps, 25 steps/s, 0:02'
     """
     if statistics.evaluating or _has_no_figures(statistics):
-        told = escaped(f"one evaluation takes {statistics.evaluating}" if statistics.evaluating else statistics.doing)
-        return told if len(told) <= width else f"{told[: width - 3]}..."
+        text = escaped(f"one evaluation takes {statistics.evaluating}" if statistics.evaluating else statistics.doing)
+        return text if len(text) <= width else f"{text[: width - 3]}..."
     phrases = [
         *(
             _walk_phrases(statistics, taken)
@@ -146,7 +146,7 @@ def _has_no_figures(statistics: Statistics | SimulationStatistics) -> bool:
 
 
 Phrase = tuple[int, str]
-"""How soon a figure is left out, the highest number first; and the figure in words."""
+"""The order in which figures are left out, the highest number first; and the figure in words."""
 
 
 def _walk_phrases(statistics: SimulationStatistics, taken: int) -> Iterator[Phrase]:
@@ -173,9 +173,9 @@ def _search_phrases(statistics: Statistics, taken: int) -> Iterator[Phrase]:
 
 
 def short_number(number: float) -> str:
-    """A large number in two or three digits, which is what changes so fast can be read as.
+    """A large number in two or three digits, so that it can be read while it changes.
 
-    >>> shortly(9_999), shortly(10_000), shortly(1_234_567), shortly(987_654_321_000)
+    >>> short_number(9_999), short_number(10_000), short_number(1_234_567), short_number(987_654_321_000)
     ('9,999', '10 k', '1.2 M', '988 G')
     """
     if number < 10_000:

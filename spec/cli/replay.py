@@ -1,4 +1,4 @@
-"""`kafkaspec replay`: a scenario told step by step, a kept trace followed or printed, an anomaly on real brokers."""
+"""`kafkaspec replay`: replay a scenario, follow or print a kept trace, replay an anomaly on real brokers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from spec.cli.running import blaming_author, read_run, replay_trace, run_check
 from spec.cli.streams import print_result
 
 
-@click.command(short_help="Tell a scenario, follow a kept trace, or replay anomaly ID on real brokers.")
+@click.command(short_help="Replay a scenario, a kept trace, or an anomaly on real brokers.")
 @click.argument("what", required=False, type=TEXT, metavar="[SCENARIO|FILE|ID]")
 @single_value(
-    "--on", "release", type=TEXT, metavar="R", help="The release of Kafka, such as 3.9.1, on which ID is replayed."
+    "--on", "release", type=TEXT, metavar="R", help="The release of Kafka on which to replay ID, such as 3.9.1."
 )
 @single_value(
     "--afterwards",
     type=click.FloatRange(min=0, max=3600),
     metavar="SECONDS",
-    help="How long nothing may happen on the brokers after the last step; else 10.",
+    help="How long the brokers must stay quiet after the last step; default: 10.",
 )
 @single_value(
     "--format",
@@ -38,7 +38,7 @@ from spec.cli.streams import print_result
     type=Place(dir_okay=False, path_type=Path),
     callback=readable,
     metavar="FILE",
-    help="Write the scenario here as a trace, FILE.itf.json, to draw it or to step through it.",
+    help="Write the scenario as a trace to FILE.itf.json, for drawing or stepping through it.",
 )
 @OWN
 @COLOUR
@@ -54,43 +54,46 @@ def replay(
 ) -> None:
     """Replay a scenario, a kept trace, or an anomaly. Without an argument, list the scenarios.
 
-    SCENARIO is the name of a well-known story, or the beginning of its name, or FILE.txt with a transcript of your
-    own. The specification does each step, and the command prints what the step changes. Exits 0 if all happens as the
+    SCENARIO is the name of a well-known story or the beginning of its name, or FILE.txt with a transcript of your
+    own. The specification takes each step, and the command prints the changes. Exits 0 if everything happens as the
     transcript says, 12 if not, and 2 if it cannot be read.
 
     FILE.itf.json is a trace that `check --trace FILE.itf.json` wrote. The specification that it names follows it.
-    Exits 0 if the specification has that trace and it ends as it says, 12 if the trace leaves the specification, and
-    2 if the file cannot be read. With --format the command prints the trace, if the specification has it.
+    Exits 0 if the specification has that trace with the same ending, 12 if the trace leaves the specification, and 2
+    if the file cannot be read. With --format the command prints the trace, if the specification has it.
 
-    A file runs no code. If it is about a specification of your own, name that with --spec.
+    Files run no code. If a file is about a specification of your own, name that with --spec.
 
-    ID is an anomaly of the atlas, with --on. It is replayed on a real ZooKeeper server and real brokers of a release,
-    step by step: a proxy holds each broker's requests until the specification's trace has come to them. Exits 0 if it
-    goes as the specification says for that release, 12 if not, 2 without a Java that compiles or without Kafka's
-    jars, 74 if a process dies. All processes listen on loopback only, and end with the command.
+    ID is an anomaly of the atlas, with --on. It is replayed step by step on a real ZooKeeper server and real brokers
+    of a
+    release: a proxy holds each broker's requests until their turn in the specification's trace. Exits 0 if the
+    brokers do as the specification says for that release, 12 if not, 2 without a Java compiler or without Kafka's
+    jars, and 74 if a process dies. All processes listen on loopback only, and end with the command.
     """
     if what is None:
         if any(each is not None for each in (release, afterwards, form, trace, own)):
-            raise click.UsageError("--on, --afterwards, --format, --trace and --spec: say what is to be replayed")
+            raise click.UsageError(
+                "--on, --afterwards, --format, --trace and --spec need an argument: name what to replay"
+            )
         _list(as_json)
         return
     if trace is not None and (what.endswith(".json") or release is not None):
-        raise click.UsageError(f"--trace: it is for a scenario, not for {what}")
+        raise click.UsageError(f"--trace is for a scenario, not for {what}")
     if own is not None and not what.endswith((".json", ".txt")):
-        raise click.UsageError(f"--spec: it is for a file, FILE.itf.json or FILE.txt, not for {what}")
+        raise click.UsageError(f"--spec is for a file, FILE.itf.json or FILE.txt, not for {what}")
     if what.endswith(".json"):
         if release is not None or afterwards is not None:
             raise click.UsageError("--on and --afterwards are for an anomaly, not for a trace in a file")
         if form is None:
             _follow(Path(what), own, as_json)
         if as_json:
-            raise click.UsageError("--format and --json: a trace is printed in one form")
+            raise click.UsageError("--format and --json: choose one form for the trace")
         _print(Path(what), own, form)
     if form is not None:
-        raise click.UsageError(f"--format: it is for a trace in a file, whose name ends with .json, not for {what}")
+        raise click.UsageError(f"--format is for a trace in a file, whose name ends with .json, not for {what}")
     if release is None:
         if afterwards is not None:
-            raise click.UsageError("--afterwards is for an anomaly on real brokers: say --on which release")
+            raise click.UsageError("--afterwards is for an anomaly on real brokers: name the release with --on")
         _print_scenario(what, trace, own, as_json)
     from spec.kafka.broker_replay import replay as replay_on_brokers
     from spec.kafka.script import script_of
@@ -106,7 +109,7 @@ def replay(
 
 
 def _list(as_json: bool) -> None:
-    """Tell which scenarios there are."""
+    """List the scenarios."""
     from spec.scenarios import scenarios
 
     known = scenarios()
@@ -118,7 +121,7 @@ def _list(as_json: bool) -> None:
 
 
 def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: bool) -> NoReturn:
-    """Replay a scenario, tell what happens, keep it as a trace if that is asked for, and end."""
+    """Replay a scenario, print what happens, keep it as a trace if requested, and exit."""
     from spec.atlas.anomalies import anomalies
     from spec.checking.result import EXIT_CODES
     from spec.checking.traces.lines import Line
@@ -133,7 +136,7 @@ def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: boo
     )
 
     if any(name == row.id for row in anomalies()):
-        raise click.UsageError(f"{name} is an anomaly: say --on which release of Kafka, such as --on 3.9.1")
+        raise click.UsageError(f"{name} is an anomaly: name a release of Kafka, such as --on 3.9.1")
     scenario = scenario_at(name)
     require_writable_output(trace)
     lines: list[TranscriptLine] = []
@@ -148,8 +151,8 @@ def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: boo
     assert replay is not None
     if as_json:
         steps = [{**line.step.to_json(), "line": at} for at, line in enumerate(lines, start=1) if line.step]
-        told = {"scenario": scenario.name, "title": scenario.title, "steps": steps, "broken": replay.broken}
-        print_result(json.dumps(told))
+        answer = {"scenario": scenario.name, "title": scenario.title, "steps": steps, "broken": replay.broken}
+        print_result(json.dumps(answer))
     else:
         told_lines = chain.from_iterable(map(TranscriptLine.lines, lines))
         print_lines([*told_lines, Line(), Line(words=conclusion(lines))])
@@ -162,7 +165,7 @@ def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: boo
 
 
 def _follow(path: Path, own: str | None, as_json: bool) -> NoReturn:
-    """Follow the trace in a file, tell what came of it, and end."""
+    """Follow the trace in a file, print the outcome, and exit."""
     from spec.checking.traces.validate import validate
 
     followed = replay_trace(path, own, validate)
@@ -171,7 +174,7 @@ def _follow(path: Path, own: str | None, as_json: bool) -> NoReturn:
 
 
 def _print(path: Path, own: str | None, form: str) -> NoReturn:
-    """Print the trace in a file in this form, and end."""
+    """Print the trace in a file in this form, and exit."""
     followed, replay, trace = read_run(path, own)
     subject = replay.model.specification
     if form == "python":

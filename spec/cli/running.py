@@ -1,4 +1,4 @@
-"""How the specification that is meant is asked: for its states, for a trace of it."""
+"""Run a check, a simulation or a replay of the specification that the options name."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def specification_for(
     switched_on: tuple[str, ...],
     switched_off: tuple[str, ...],
 ) -> tuple[Specification, str | None]:
-    """The specification that is meant, and the release by its full name."""
+    """The specification that the options name, and the full name of the release."""
     from spec.atlas.loading import answering_for, specification, system_named
     from spec.by_release import release_named
 
@@ -50,7 +50,7 @@ def run_check(subject: Specification, **options: Any) -> Result:
 
 
 def with_progress(ask: Callable[..., T], subject: Specification, **options: Any) -> T:
-    """What is found. Progress is shown on stderr, to which everything goes that is printed meanwhile."""
+    """The outcome of `ask`. Progress, and everything printed meanwhile, goes to stderr."""
     from spec.cli.progress import Progress
 
     with blaming_author(subject), Progress() as progress:
@@ -59,7 +59,7 @@ def with_progress(ask: Callable[..., T], subject: Specification, **options: Any)
 
 @contextmanager
 def reporting_kept_run(run_dir: Path | None) -> Iterator[None]:
-    """Where Ctrl-C leaves no result (code is compiled, a run is read, or it came twice), say what is kept."""
+    """If Ctrl-C leaves no result (during compilation, while reading a run, or pressed twice), say what is kept."""
     from spec.cli.failures import INTERRUPTED, Failure
 
     try:
@@ -81,12 +81,12 @@ def engine_named(
     """The engine of this name.
 
     Raises:
-        UsageError: it has no such option.
+        UsageError: the engine has no such option.
     """
     if run_dir is not None and resume is not None and run_dir.resolve() != resume.resolve():
-        raise click.UsageError("--run-dir and --resume name two directories; a run that goes on stays where it is")
+        raise click.UsageError("--run-dir and --resume name different directories; a resumed run stays where it is")
     if driver_level is not None and name != "spark":
-        raise click.UsageError("--driver-level: only the Spark engine runs jobs; ask for --engine spark")
+        raise click.UsageError("--driver-level is for the Spark engine; add --engine spark")
     from spec.checking.engines import engine_class
 
     engine = engine_class(name)
@@ -95,14 +95,14 @@ def engine_named(
         return engine(workers=workers, memory=memory, run_dir=resume or run_dir, resume=resume is not None)
     for option, value in (("--run-dir", run_dir), ("--resume", resume)):
         if value is not None:
-            raise click.UsageError(f"{option}: the reference engine keeps no run; ask for --engine local")
+            raise click.UsageError(f"{option}: the reference engine keeps no run; use --engine local")
     if workers not in (None, 1):
-        raise click.UsageError("--workers: the reference engine is one process; ask for --engine local")
+        raise click.UsageError("--workers: the reference engine is one process; use --engine local")
     return engine(memory=memory)
 
 
 def replay_trace(path: Path, own: str | None, ask: Callable[..., T], **options: Any) -> T:
-    """What comes of the trace in a file, on the system that it names, or on one that the person names instead."""
+    """Apply `ask` to the trace in a file, on the system that the file names or on the person's own."""
     from spec.atlas.loading import system_to_follow
     from spec.checking.traces.itf import RecordedTrace
 
@@ -119,7 +119,7 @@ def replay_trace(path: Path, own: str | None, ask: Callable[..., T], **options: 
 
 @contextmanager
 def blaming_author(subject: Specification) -> Iterator[None]:
-    """While a specification is evaluated: what it prints goes to stderr, and what it raises is its author's."""
+    """A context for evaluating a specification: its output goes to stderr, and its exceptions are its author's."""
     from spec.atlas.loading import answering_for
     from spec.checking import EvaluationFailed
     from spec.cli.failures import failure_in
@@ -132,7 +132,7 @@ def blaming_author(subject: Specification) -> Iterator[None]:
 
 
 def read_run(path: Path, own: str | None) -> tuple[Validation, Replay, Trace]:
-    """The trace in a file, followed; if the specification no longer has it, that is told, and the command ends."""
+    """Follow the trace in a file; if the specification no longer has it, say so and exit."""
     from spec.checking.traces.validate import validate
 
     followed = replay_trace(path, own, validate)

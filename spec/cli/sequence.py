@@ -1,4 +1,4 @@
-"""`kafkaspec sequence`: a kept trace drawn as a sequence diagram (`spec.reports.sequence_diagram`)."""
+"""`kafkaspec sequence`: draw a kept trace as a sequence diagram (`spec.reports.sequence_diagram`)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from spec.cli.running import read_run
     type=click.Choice(["mermaid", "svg"]),
     default="mermaid",
     show_default=True,
-    help="What to draw it as.",
+    help="The format of the diagram.",
 )
 @OWN
 @OUTPUT
 def sequence(file: Path, form: str, own: str | None, output: Path | None) -> None:
-    """Draw the trace in FILE, which `check --trace FILE.itf.json` wrote.
+    """Draw the trace in FILE, which `check --trace FILE.itf.json` wrote, as a sequence diagram.
 
-    Each who acts has a lane, each step an arrow, and what it means stands beside it. Exits 12 if the specification
-    no longer has that trace, as `replay` does, and draws nothing then.
+    Each actor has a lane, and each step is an arrow with its meaning beside it. Exits 12 and draws nothing if the
+    specification no longer has that trace, as in `replay`.
     """
     from spec.reports.sequence_diagram import FORMATS
 

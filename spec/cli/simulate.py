@@ -1,4 +1,4 @@
-"""`kafkaspec simulate`: random runs through a system, and the first that fails (`spec.checking.simulation`)."""
+"""`kafkaspec simulate`: random runs of a system until one fails (`spec.checking.simulation`)."""
 
 from __future__ import annotations
 
@@ -36,12 +36,17 @@ from spec.cli.running import specification_for, with_progress
 from spec.cli.streams import print_result
 
 
-@click.command(short_help="Let chance walk through SYSTEM: for what is too large to be explored.")
+@click.command(short_help="Run SYSTEM at random: for systems too large to explore.")
 @system_options
-@single_value("--runs", type=COUNT, metavar="N", help="How many; else 100,000. The first that fails is the last.")
-@single_value("--steps", type=COUNT, default=100, show_default=True, metavar="N", help="Of each run, at most.")
-@single_value("--seed", type=click.IntRange(0, 2**64 - 1), metavar="S", help="The same seed, the same runs.")
-@single_value("--run", type=COUNT, metavar="K", help="Only this run of the seed, step by step.")
+@single_value("--runs", type=COUNT, metavar="N", help="How many runs; default: 100,000. The first failure ends them.")
+@single_value("--steps", type=COUNT, default=100, show_default=True, metavar="N", help="The most steps of each run.")
+@single_value(
+    "--seed",
+    type=click.IntRange(0, 2**64 - 1),
+    metavar="S",
+    help="The seed of the runs; the same seed gives the same runs.",
+)
+@single_value("--run", type=COUNT, metavar="K", help="Print only run K of the seed, step by step.")
 @WORKERS
 @PROPERTIES
 @DEADLOCK
@@ -66,19 +71,19 @@ def simulate(
     brief: bool,
     as_json: bool,
 ) -> None:
-    """Let chance walk through SYSTEM, run after run, until something breaks; it is shrunk to a short trace.
+    """Take random runs through SYSTEM until a property breaks, and shrink that run to a short trace.
 
-    It proves nothing: if nothing breaks it exits 20, as for any bound. The seed and the run are printed, and with
-    them everything comes out again, whatever the number of workers. SYSTEM and exit codes are those of `check`.
+    A simulation proves nothing: without a failure it exits 20, as for any bound. It prints the seed and the run,
+    which reproduce the result with any number of workers. SYSTEM and exit codes are as for `check`.
     """
     from spec.checking.simulation import RUNS
     from spec.checking.simulation import simulate as walk
 
     require_one_form(brief, as_json)
     if run is not None and runs is not None:
-        raise click.UsageError("--runs and --run: the one run is named, or they are counted")
+        raise click.UsageError("--runs and --run: give a number of runs or a single run")
     if run is not None and seed is None:
-        raise click.UsageError("--run: say of which --seed")
+        raise click.UsageError("--run needs a --seed")
     subject, full_release = specification_for(system, release, settings, switched_on, switched_off)
     require_writable_trace(trace, subject)
     found = with_progress(

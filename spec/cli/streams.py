@@ -1,15 +1,15 @@
-"""Stdout and stderr of the command: a result reaches its reader, and a reader that has gone stops nothing.
+"""Stdout and stderr of the command: the result reaches its reader, and a reader that is gone stops nothing.
 
-Stdout is for the result alone. While a specification is loaded and explored, whatever prints (an action, a library, a
-child process) prints to stderr (`printing_to_stderr`). Then the result is told:
+Stdout is for the result alone. While a specification is loaded and explored, all other output (of actions, libraries
+and child processes) goes to stderr (`printing_to_stderr`). Then the result is printed:
 
-- A reader that has enough (`| head -1`), or a terminal that was closed, is no error: the rest is dropped, and the
-  exit code is that of the result.
-- Where stdout cannot be written (full, closed), the result goes to stderr, and the command ends with `Unwritable`.
+- A reader that has enough (`| head -1`), or a closed terminal, is no error: the rest is dropped, and the exit code is
+  that of the result.
+- If stdout cannot be written (full, closed), the result goes to stderr, and the command ends with `Unwritable`.
 
-Stderr is for a person who watches. If it is full or closed, no person watches, and that changes nothing: the verdict
-is printed to stdout all the same. A character that a stream cannot encode is written as its escape, and one that
-a terminal would obey (`spec.language.escapes`).
+Stderr is for a person who watches. If it is full or closed, nobody watches, and nothing changes: stdout still gets
+the verdict. Characters that a stream cannot encode, or that a terminal would obey, are written as their escapes
+(`spec.language.escapes`).
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 
 
 class Unwritable(OSError):
-    """Stdout took no more; the result, if there was one, stands on stderr."""
+    """Stdout cannot be written; the result, if there was one, is on stderr."""
 
 
 class _Stdout(io.FileIO):
-    """Fails once, and then takes whatever is still in a buffer: it must not fail again when the process ends."""
+    """Fails once, then swallows the rest of a buffer: it must not fail again when the process exits."""
 
     lost = False
 
@@ -68,7 +68,7 @@ class _Stderr(io.FileIO):
 
 
 def take_over() -> None:
-    """Make the streams of this process behave as said above; those that other code has put there stay."""
+    """Make the streams of this process behave as described above; replaced streams stay."""
     for descriptor in range(3):
         _stand_in(descriptor)
     if sys.stdout is sys.__stdout__:
@@ -87,7 +87,7 @@ def _shown(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Warnings of the environment take one line; other warnings come with their line of source."""
+    """Print an environment warning on one line, any other warning with its source line."""
     if issubclass(category, EnvironmentWarning):
         print_note(escaped(f"Warning: {message}"))
     else:
@@ -95,19 +95,19 @@ def _shown(
 
 
 def _fault(_: type[BaseException], fault: BaseException, __: TracebackType | None) -> None:
-    """A fault of this program comes with its traceback."""
+    """Print a fault of this program with its traceback."""
     print_note("".join(traceback.format_exception(fault)).rstrip("\n"))
 
 
 def _stand_in(descriptor: int) -> None:
-    """Keep the place of a descriptor that is closed, or a file of a run would get it, and what is printed.
+    """Occupy a closed descriptor; otherwise a file of a run could get its number, and receive output.
 
-    What stands in for stdout can only be read, so that writing to it fails as it did.
+    The substitute for stdout is read-only, so that writing to it still fails.
     """
     try:
         os.fstat(descriptor)
     except OSError:
-        os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY)  # gets the lowest number that is free
+        os.open(os.devnull, os.O_WRONLY if descriptor == 2 else os.O_RDONLY)  # gets the lowest free number
         os.set_inheritable(descriptor, True)
 
 
@@ -119,14 +119,14 @@ def _text(raw: io.FileIO, like: TextIO | None) -> TextIO:
 
 
 def print_result(result: str, *, styled: bool = False) -> None:
-    """Write a result to stdout, or at least to stderr.
+    """Write a result to stdout, or otherwise to stderr.
 
     Args:
         result: the text.
-        styled: whether it has been made for this stdout (`spec.cli.terminal`); else what a terminal obeys is escaped.
+        styled: whether it was made for this stdout (`spec.cli.terminal`); if not, control characters are escaped.
 
     Raises:
-        Unwritable: stdout took not all of it.
+        Unwritable: stdout did not take all of it.
     """
     text = result if styled else escaped_lines(result)
     try:
@@ -137,18 +137,18 @@ def print_result(result: str, *, styled: bool = False) -> None:
 
 
 def print_note(words: object) -> None:
-    """Write to stderr what is no result: an error, a warning, a hint."""
+    """Write an error, a warning or a hint to stderr."""
     click.echo(escaped_lines(str(words)), err=True)
 
 
 @contextmanager
 def printing_to_stderr() -> Iterator[None]:
-    """What is printed while this is open goes to stderr, also from child processes and what writes to descriptors."""
+    """Within this context all output goes to stderr, also from child processes and direct writes to descriptors."""
     stdout = sys.stdout
     stdout.flush()
     with redirect_stdout(sys.stderr):
         if not isinstance(getattr(getattr(stdout, "buffer", None), "raw", None), _Stdout):
-            yield  # it is no descriptor of the process, so children do not write to it
+            yield  # not a descriptor, so child processes do not write to it
             return
         kept = os.dup(1)
         os.dup2(2, 1)

@@ -1,7 +1,7 @@
-"""A report on a terminal: wrapped at words to its width, with colours for what a reader looks for first.
+"""A report on a terminal: wrapped at words to its width, with colours for the most important lines.
 
-What a terminal would obey is escaped before (`spec.language.escapes`): the colours are the only control characters.
-In a file or a pipe it is neither wrapped nor coloured. The environment variable NO_COLOR switches colours off
+Control characters in the text are already escaped (`spec.language.escapes`), so only the colours are obeyed. In a
+file or a pipe a report is neither wrapped nor coloured. The environment variable NO_COLOR turns colours off
 (no-color.org).
 """
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 Colours = Literal["auto", "always", "never"]
 COLOURS: Final[tuple[Colours, ...]] = ("auto", "always", "never")
-"""When there are colours: where there is a terminal, or in any case, or in none."""
+"""When to use colours: on a terminal, always, or never."""
 
 NARROWEST: Final = 40
-"""A terminal with fewer columns is not wrapped for: a trace would be a column of words."""
+"""Reports are not wrapped for terminals with fewer columns: a trace would become a column of words."""
 
 STYLES: Final[Mapping[Kind, str]] = {
     "plain": "",
@@ -38,7 +38,7 @@ STYLES: Final[Mapping[Kind, str]] = {
 
 
 def for_stream(lines: Iterable[Line], stream: TextIO, colours: Colours = "auto") -> str:
-    """A report as it is written to a stream."""
+    """A report in the form for a stream."""
     if not stream.isatty() and colours != "always":
         return "\n".join(map(str, lines))
     from rich.console import Console
@@ -55,7 +55,7 @@ def for_stream(lines: Iterable[Line], stream: TextIO, colours: Colours = "auto")
 
 
 def _wrapped(line: Line, console: Console) -> str:
-    """On a terminal, a line in several that are no wider, but for words that are; elsewhere as it is."""
+    """A line wrapped to the terminal's width, except for longer words."""
     if not console.file.isatty() or console.width < NARROWEST:
         return str(line)
     from rich.text import Text

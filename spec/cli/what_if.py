@@ -1,4 +1,4 @@
-"""`kafkaspec what-if`: what becomes of a person's own cluster (`spec.what_if`). Options are events, in order."""
+"""`kafkaspec what-if`: predict the fate of a person's own cluster (`spec.what_if`). Options are events, in order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from spec.cli.streams import print_result
 
 
 class _InOrder(click.Command):
-    """A command whose options are events: they happen in the order in which they were given."""
+    """A command whose options are events that happen in the given order."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         _, _, order = self.make_parser(context).parse_args(args=list(args))
@@ -29,21 +29,37 @@ IN_ORDER = "kafkaspec.in_order"
 
 
 EVENTS: dict[str, dict[str, Any]] = {
-    "crash": {"metavar": "BROKERS", "type": TEXT, "help": "These brokers die, like 1,3: together."},
-    "shutdown": {"metavar": "BROKERS", "type": TEXT, "help": "These are shut down, one by one: they ask first."},
-    "return": {"metavar": "BROKERS", "type": TEXT, "help": "These start again, and catch up."},
-    "unclean": {"count": True, "help": "Unclean elections are permitted from now on (since 2.0)."},
-    "unclean-topic": {"metavar": "TOPIC", "type": TEXT, "help": "The same, of one topic (since 2.1)."},
-    "reassign": {"metavar": "FILE", "type": TEXT, "help": "Partitions move, as in kafka-reassign-partitions.sh."},
-    "create-topic": {"metavar": "T:N:R", "type": TEXT, "help": "A topic with N partitions, R replicas of each."},
-    "prefer": {"count": True, "help": "The preferred replica of each partition is elected."},
-    "rebalance": {"count": True, "help": "The controller looks by itself whether preferred replicas lead."},
-    "failover": {"count": True, "help": "Another broker becomes controller."},
+    "crash": {"metavar": "BROKERS", "type": TEXT, "help": "These brokers die together, like 1,3."},
+    "shutdown": {
+        "metavar": "BROKERS",
+        "type": TEXT,
+        "help": "These brokers are shut down one by one, with controlled shutdown.",
+    },
+    "return": {"metavar": "BROKERS", "type": TEXT, "help": "These brokers start again and catch up."},
+    "unclean": {"count": True, "help": "Permit unclean elections from here on (since 2.0)."},
+    "unclean-topic": {
+        "metavar": "TOPIC",
+        "type": TEXT,
+        "help": "Permit unclean elections for one topic from here on (since 2.1).",
+    },
+    "reassign": {
+        "metavar": "FILE",
+        "type": TEXT,
+        "help": "Reassign partitions, in the format of kafka-reassign-partitions.sh.",
+    },
+    "create-topic": {
+        "metavar": "T:N:R",
+        "type": TEXT,
+        "help": "Create topic T with N partitions of R replicas each.",
+    },
+    "prefer": {"count": True, "help": "Elect the preferred replica of each partition."},
+    "rebalance": {"count": True, "help": "Run the controller's automatic leader rebalance once."},
+    "failover": {"count": True, "help": "Make another broker the controller."},
 }
 
 
 def _event_options(command: Command) -> Command:
-    """Give a command an option for each kind of event."""
+    """Add an option for each kind of event to a command."""
     for name, said in reversed(EVENTS.items()):
         kind = said if "count" in said else said | {"multiple": True}
         command = click.option(f"--{name}", f"event_{name.replace('-', '_')}", **kind)(command)
@@ -51,7 +67,7 @@ def _event_options(command: Command) -> Command:
 
 
 def _event_of(given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The events that were given, in their order."""
+    """The given events, in order."""
     values = {name: iter(each) for name, each in given.items() if isinstance(each, tuple)}
     for name in click.get_current_context().meta[IN_ORDER]:
         if name in given:
@@ -60,7 +76,7 @@ def _event_of(given: dict[str, Any]) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def _no_garbage_collection() -> Iterator[None]:
-    """A large cluster is millions of values without a cycle: to look for one takes a third of the time."""
+    """Turn the garbage collector off: it takes a third of the time, and millions of values here form no cycles."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -70,20 +86,29 @@ def _no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-@click.command("what-if", cls=_InOrder, short_help="What a controller makes of your own CLUSTER's failures.")
+@click.command("what-if", cls=_InOrder, short_help="Predict how the controller of your own CLUSTER handles failures.")
 @click.argument("cluster", type=TEXT)
 @_event_options
-@single_value("--release", type=TEXT, metavar="R", help="The controller's, like 2.8; else the newest with ZooKeeper.")
-@single_value("--live", type=TEXT, metavar="BROKERS", help="The brokers that are alive at first.")
+@single_value(
+    "--release",
+    type=TEXT,
+    metavar="R",
+    help="The controller's release, like 2.8; default: the newest with ZooKeeper.",
+)
+@single_value("--live", type=TEXT, metavar="BROKERS", help="The brokers that are alive at the start.")
 @click.option("--isr", "isrs", type=TEXT, multiple=True, metavar="T-P=BROKERS", help="The ISR of a partition.")
 @click.option("--min-isr", "min_isrs", type=TEXT, multiple=True, metavar="[T=]N", help="min.insync.replicas.")
-@click.option("--unclean-default", is_flag=True, help="Brokers permit unclean elections from the beginning.")
-@click.option("--no-unclean", is_flag=True, help="Brokers do not permit unclean elections, whatever the release.")
-@click.option("--topic", "topics", type=TEXT, multiple=True, metavar="T", help="Ask about this topic only.")
-@click.option("--any-order", is_flag=True, help="Explore every order, and tell the worst and the way there.")
+@click.option("--unclean-default", is_flag=True, help="Brokers permit unclean elections from the start.")
+@click.option("--no-unclean", is_flag=True, help="Brokers forbid unclean elections, in every release.")
+@click.option(
+    "--topic", "topics", type=TEXT, multiple=True, metavar="T", help="Report only this topic; may be repeated."
+)
+@click.option(
+    "--any-order", is_flag=True, help="Explore every order, and report the worst outcome with the way there."
+)
 @MAX_STATES
-@click.option("--steps", is_flag=True, help="Tell what is written, sent and logged as an error, in order.")
-@click.option("-v", "--verbose", is_flag=True, help="Tell of partitions that stay as they are, too.")
+@click.option("--steps", is_flag=True, help="Print writes, requests and logged errors in order.")
+@click.option("-v", "--verbose", is_flag=True, help="Report unchanged partitions, too.")
 @AS_JSON
 def what_if(
     cluster: str,
@@ -101,16 +126,16 @@ def what_if(
     as_json: bool,
     **events: Any,
 ) -> None:
-    """Say what the controller of a CLUSTER does when brokers die, return, or are shut down, and what is left then.
+    """Predict what the controller of a CLUSTER does when brokers die, return, or are shut down, and how it ends.
 
-    CLUSTER is a file with what `kafka-topics.sh --describe` or `kcat -L` prints, or the JSON of
+    CLUSTER is a file with the output of `kafka-topics.sh --describe` or `kcat -L`, or the JSON of
     `kafka-reassign-partitions.sh`; - for standard input; or zookeeper://HOST:PORT/CHROOT, which is only read. Events
-    happen in the order in which they are given, each to its end. What the source does not say is assumed, and told.
+    happen in the given order, each to its end. The report states what was assumed where the source is silent.
 
-    With --any-order the events happen in every order in which they can, with all that a controller does in between;
-    partitions that behave alike are explored once. Then --failover is at any moment.
+    With --any-order the events happen in every possible order, with everything that a controller does in between;
+    partitions that behave alike are explored once. Then --failover happens at any moment.
 
-    Exits 0 if every partition has a leader in the end, 12 if one has none, or may have none, and 20 if a bound was
+    Exits 0 if every partition has a leader in the end, 12 if one has or may have none, and 20 if a bound was
     reached.
     """
     from spec.by_release import ByRelease, release_named
@@ -124,11 +149,13 @@ def what_if(
 
     for option, given in (("--steps", steps), ("--verbose", verbose)):
         if any_order and given:
-            raise click.UsageError(f"{option} and --any-order: of every order the worst is told, and the way there")
+            raise click.UsageError(
+                f"{option} and --any-order: --any-order reports only the worst outcome and the way there"
+            )
     if unclean_default and no_unclean:
-        raise click.UsageError("--unclean-default and --no-unclean: brokers permit unclean elections, or do not")
+        raise click.UsageError("--unclean-default and --no-unclean: choose one")
     if max_states is not None and not any_order:
-        raise click.UsageError("--max-states without --any-order: nothing is explored")
+        raise click.UsageError("--max-states needs --any-order: otherwise nothing is explored")
     line = RELEASES[-1] if release is None else release_named(release, ByRelease(control_design_of))
     happening = events_of(_event_of(events))
     min_isr, min_isr_of = min_isrs_of(min_isrs)

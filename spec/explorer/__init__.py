@@ -1,7 +1,7 @@
-"""The explorer: a page in which a person goes from state to state of a specification, or of a trace.
+"""The explorer: a page for going from state to state of a specification or a trace.
 
-It is one file, which needs nothing else (`of_system`, `of_trace`), or it is served by a process that is asked for
-each state (`ExplorerServer`), where there are more than a file has room for. The page is the same.
+The page is one self-contained file (`of_system`, `of_trace`), or, for more states than a file has room for, it is
+served by a process that computes each state on request (`ExplorerServer`). The page is the same.
 """
 
 from spec.explorer.embedded import MOST, Explorer, embedded, of_system, of_trace

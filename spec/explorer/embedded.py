@@ -1,7 +1,7 @@
-"""The page as one file: it has the states that are nearest to where one begins, each with all that can be done there.
+"""The page as one file: it has the states nearest to its start, each with its enabled steps.
 
-Nothing in the file comes from elsewhere: no network, no font, no library. Where a step leads beyond the states that
-it has, it says so.
+The file loads nothing: no network, no font, no library. Where a step leads to a state that is not in the file, the
+page says so.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from spec.language.state import Values
 __all__ = ["MOST", "Explorer", "embedded", "of_system", "of_trace"]
 
 MOST: Final = 1_000
-"""States that a file has, if nothing else is said: a megabyte or two."""
+"""The default number of states in a file: a megabyte or two."""
 
 
 @dataclass(frozen=True)
 class Explorer:
-    """What is in the file. States are known by their numbers."""
+    """The contents of the file. States are identified by numbers."""
 
     head: Mapping[str, Any]
-    """What is the same in all states, see `ExplorerModel.head`."""
+    """The data common to all states, see `ExplorerModel.head`."""
     states: Sequence[Mapping[str, Any]]
-    """By variable, as the page draws them, see `pictured`."""
+    """The values of each state by variable, in the page's form, see `pictured`."""
     views: Sequence[Sequence[str]]
-    """What the views say of each state."""
+    """The sentences of the views for each state."""
     drawings: Sequence[Sequence[Any]]
-    """What the pictures draw of it."""
+    """The drawings of each state."""
     exits: Sequence[Sequence[EnabledStep[int]]]
-    """What can be done in each state."""
+    """The enabled steps of each state."""
     begins: Sequence[int]
-    """Where one begins: the initial states, or that of a trace."""
+    """The states to start from: the initial ones, or that of a trace."""
     trace: Sequence[int] = ()
-    """Which exit the trace takes, in each of its states but the last; nothing if it is no trace."""
+    """The exit that the trace takes in each of its states but the last; empty without a trace."""
 
     @property
     def is_whole(self) -> bool:
-        """Whether every step leads to a state that the file has."""
+        """Whether every step leads to a state in the file."""
         return all(each.to is not None or each.wrong for exits in self.exits for each in exits)
 
     def to_json(self) -> dict[str, Any]:
-        """One object, in which a value that several states have is written once."""
+        """The contents as one object, in which a value of several states is written once."""
         variables, captions = self.head["variables"], self.head["captions"]
         values = [_Pool() for _ in variables]
         drawn = [_Pool() for _ in captions]
@@ -69,12 +69,12 @@ class Explorer:
         }
 
     def to_html(self) -> str:
-        """The file."""
+        """The file as HTML."""
         return page(self.head["title"], self.to_json())
 
 
 class _Pool:
-    """Values, each of which has a number."""
+    """Numbered values."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
@@ -88,11 +88,11 @@ class _Pool:
 
 
 def embedded(model: ExplorerModel, most: int = MOST) -> Explorer:
-    """Where one begins, the trace, and the states nearest to them, breadth first.
+    """The states to start from, those of the trace, and the states nearest to them, breadth first.
 
     Args:
-        model: what is explored.
-        most: how many states; those where one begins and those of the trace are there, however many they are.
+        model: the model to explore.
+        most: the most states; those to start from and those of the trace are always included.
 
     Raises:
         EvaluationFailed: an action raised.
@@ -124,7 +124,7 @@ def embedded(model: ExplorerModel, most: int = MOST) -> Explorer:
 
 
 def of_system(specification: Specification, most: int = MOST) -> Explorer:
-    """The states nearest to the initial ones, that a search would come to.
+    """The states nearest to the initial ones, among those that a search reaches.
 
     Raises:
         EvaluationFailed: an action raised.
@@ -133,11 +133,11 @@ def of_system(specification: Specification, most: int = MOST) -> Explorer:
 
 
 def of_trace(followed: Validation, most: int = MOST) -> Explorer:
-    """The states of a trace, and those nearest to them that a search would come to. The trace may go beyond bounds.
+    """The states of a trace, and the nearest states that a search reaches. The trace may exceed bounds.
 
     Args:
         followed: a recorded trace that the specification has.
-        most: how many states; those of the trace are there, however many they are.
+        most: the most states; those of the trace are always included.
 
     Raises:
         EvaluationFailed: an action raised.

@@ -1,4 +1,4 @@
-"""What the page shows of a state: its values, what is said and drawn of it, and what can be done there."""
+"""The page's data on a state: its values, sentences and drawings, and its enabled steps."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ __all__ = ["EnabledStep", "ExplorerModel", "pictured", "model_of_trace", "model_
 
 
 N = TypeVar("N", int, str)
-"""How states are called: in a file by numbers, by a server in words."""
+"""The type of a state's name: numbers in a file, strings on a server."""
 
 
 class EnabledStep(NamedTuple, Generic[N]):
-    """A step that can be done in a state."""
+    """An enabled step of a state."""
 
     action: str
     parameters: Mapping[str, str]
@@ -38,29 +38,29 @@ class EnabledStep(NamedTuple, Generic[N]):
     actor: str
     receiver: str
     to: N | None
-    """How the state is called to which it leads; None if the page cannot go there."""
+    """The name of the next state; None if the page cannot go there."""
     wrong: str
-    """Which value leaves its domain, if that is why."""
+    """The value that leaves its domain, if that is the reason."""
 
 
 @dataclass(frozen=True)
 class ExplorerModel:
-    """What a person is to explore: a model, where one begins, and the trace that one begins with, if there is one."""
+    """The subject of an exploration: a model, its states to start from, and a trace if there is one."""
 
     model: Model
     title: str
     sentence: str
-    """What the property says whose trace it is, or what the system is about."""
+    """The description of the trace's property, or of the system."""
     begins: tuple[Values, ...]
-    """The initial states, or that of the trace."""
+    """The initial states, or the first state of the trace."""
     states: tuple[Values, ...] = ()
-    """Of the trace."""
+    """The states of the trace."""
     choices: tuple[Choice, ...] = ()
-    """Its steps. The last may leave the domains, and lead to no state."""
+    """The steps of the trace. The last may leave the domains, and then leads to no state."""
     ending: str = ""
-    """What is said of its last state."""
+    """The trace's sentence about its last state."""
     _beyond: Mapping[Values, frozenset[Choice]] = field(init=False, repr=False)
-    """The steps of the trace, by the state in which they are done, whatever bounds say."""
+    """The steps of the trace by the state before them, including those beyond bounds."""
 
     def __post_init__(self) -> None:
         done: dict[Values, frozenset[Choice]] = {}
@@ -68,21 +68,21 @@ class ExplorerModel:
             done[state] = done.get(state, frozenset()) | {choice}
         object.__setattr__(self, "_beyond", done)
 
-    # What is the same in all states.
+    # Data common to all states.
 
     @cached_property
     def head(self) -> dict[str, Any]:
-        """What the page has to know before any state."""
-        told = self.model.specification
+        """The data that the page needs before any state."""
+        specification = self.model.specification
         return {
             "title": self.title,
             "sentence": self.sentence,
-            "settings": {name: show(value) for name, value in told.valuation.items()},
+            "settings": {name: show(value) for name, value in specification.valuation.items()},
             "documentation": {
-                **{name: doc for name, (doc, _) in told.variables.items()},
+                **{name: doc for name, (doc, _) in specification.variables.items()},
                 **{each.name: each.doc for each in self.model.actions},
             },
-            "variables": list(told.variables),
+            "variables": list(specification.variables),
             "captions": [each._asdict() for each in captions(self.model)],
             "lanes": list(self.lanes),
             "ending": self.ending,
@@ -90,14 +90,14 @@ class ExplorerModel:
 
     @property
     def lanes(self) -> tuple[str, ...]:
-        """Everyone who may act, or to whom something may be done, as a sequence diagram stands them."""
+        """All actors and receivers, in the order of a sequence diagram."""
         lanes = [action.lanes(at) for action in self.model.actions for at in range(len(action.instances))]
         return from_left_to_right(name for each in lanes for name in (each.actor or SYSTEM, each.receiver) if name)
 
-    # What is of a state.
+    # Data of one state.
 
     def steps_of(self, state: Values) -> list[Transition]:
-        """What can be done there: as a search has it, and the steps of the trace.
+        """The steps of a state: those of a search, and those of the trace.
 
         Raises:
             EvaluationFailed: an action raised.
@@ -112,7 +112,7 @@ class ExplorerModel:
 
     @cached_property
     def taken(self) -> list[int]:
-        """Which of the steps that can be done there the trace takes, in each of its states but the last.
+        """The index of the trace's step among the steps of each of its states but the last.
 
         Raises:
             EvaluationFailed: an action raised.
@@ -123,20 +123,20 @@ class ExplorerModel:
         ]
 
     def values_of(self, state: Values) -> dict[str, Any]:
-        """The value of each variable, as the page draws it."""
+        """The value of each variable, in the page's form."""
         spelling = self.model.spelling
         return {name: pictured(value, spelling, name) for name, value in as_variables(self.model, state).items()}
 
     def sentences_of(self, state: Values) -> list[str]:
-        """What the views say."""
+        """The sentences of the views."""
         return [each for each in sentences(self.model, state) if each]
 
     def drawings_of(self, state: Values) -> list[Any]:
-        """What the pictures draw, in the order of their captions."""
+        """The drawings, in the order of their captions."""
         return list(drawings_in(self.model, state))
 
     def enabled_step(self, state: Values, step: Transition, to: N | None) -> EnabledStep[N]:
-        """A step that can be done in this state, and leads to the state that is called so."""
+        """An enabled step of this state; `to` is the name of the next state."""
         action, said = self.model.actions[step.action], list[str]()
         window = self.model.window()
         window.load(state)
@@ -156,20 +156,20 @@ class ExplorerModel:
 
 
 def model_of_system(specification: Specification) -> ExplorerModel:
-    """All that a search would come to, from the initial states on."""
+    """All states that a search reaches from the initial ones."""
     model = Model(specification)
     return ExplorerModel(model, specification.name, _about(specification), tuple(model.first_states()))
 
 
 def model_of_trace(followed: Validation) -> ExplorerModel:
-    """A trace, which may go beyond bounds, and all that is around it.
+    """A trace, which may exceed bounds, and the states around it.
 
     Args:
         followed: a recorded trace that the specification has.
     """
     replay, trace = followed.replay, followed.trace
-    assert replay is not None, "only a trace that the specification has can be explored"
-    assert trace is not None, "and then it is told"
+    assert replay is not None, "the specification has the trace"
+    assert trace is not None, "a replayed trace is complete"
     system = followed.recorded.system
     return ExplorerModel(
         model=replay.model,
@@ -187,7 +187,7 @@ def _about(specification: Specification) -> str:
 
 
 def pictured(value: Any, spelling: Spelling = PLAIN, variable: str = "") -> Any:
-    """A value as the page draws it: words, a list of cells, or the pairs of a `record` or a `mapping`.
+    """A value in the page's form: text, a list of cells, or the pairs of a `record` or a `mapping`.
 
     >>> pictured((1, frozenset({2}))), pictured({"ann": None})
     (['1', '{2}'], {'mapping': [['ann', 'none']]})

@@ -1,8 +1,8 @@
-"""The page as a process serves it, which is asked for one state after the other: for what no file has room.
+"""Serve the page from a process that computes one state per request, for systems too large for a file.
 
-The server listens on the loopback only, and refuses a request that calls it by another name than its own, as one from
-a page elsewhere does whose name was made to lead here (DNS rebinding). It serves the page and states, no files. A
-state is called by its packed form, as hexadecimal digits; what is no state of the domains is refused.
+The server listens on loopback only. It refuses a request under another host name than its own, such as one from
+another site's page whose name was made to resolve here (DNS rebinding). It serves the page and states, but no files.
+A state's name is its packed form in hexadecimal digits; a name that is no state of the domains is refused.
 """
 
 from __future__ import annotations
@@ -30,32 +30,32 @@ __all__ = ["ExplorerServer"]
 LOOPBACK: Final = "127.0.0.1"
 HTTP_PORT: Final = 80
 REMEMBERED: Final = 1_000
-"""States of which it is remembered what was told of them."""
+"""The most states whose data is cached."""
 PATIENCE: Final = 10
-"""Seconds for which it waits for the rest of a request: browsers open connections that they may never use."""
+"""Seconds to wait for the rest of a request: browsers open connections that they may never use."""
 POLICY: Final = "; ".join(
     [
         "default-src 'none'",
         "script-src 'unsafe-inline'",
         "style-src 'unsafe-inline'",
         "connect-src 'self'",
-        "frame-ancestors 'none'",  # nor may a page of another site show it under a button of its own
+        "frame-ancestors 'none'",  # no other site may show this page below its own buttons
     ]
 )
-"""What the page may do, as a browser enforces it: run its own script, and ask this server."""
+"""The page's permissions, enforced by the browser: run its own script, and send requests to this server."""
 
 
 class ExplorerServer(ThreadingTCPServer):
-    """Serves a model to those on this machine, from when it is made until it is closed."""
+    """Serves a model to this machine, from its creation until it is closed."""
 
-    daemon_threads = True  # none of them has anything to finish
+    daemon_threads = True  # they have nothing to finish
     allow_reuse_address = True
 
     def __init__(self, model: ExplorerModel, port: int = 0):
-        """Listen on this port, or on one that is free.
+        """Listen on this port, or on a free one.
 
         Raises:
-            UsageError: it cannot be had.
+            UsageError: the port is not available.
             EvaluationFailed: an action raised in a state of the trace.
         """
         self.model = model
@@ -69,39 +69,39 @@ class ExplorerServer(ThreadingTCPServer):
             },
         ).encode()
         self._answers: dict[str, bytes] = {}
-        self._one_at_a_time = Lock()  # a model has one window on the state that it looks at
+        self._one_at_a_time = Lock()  # a model has a single window on its state
         try:
             super().__init__((LOOPBACK, port), _RequestHandler)
         except OSError as refused:
-            raise UsageError(f"port {port} of {LOOPBACK} cannot be had: {refused.strerror}") from None
+            raise UsageError(f"port {port} of {LOOPBACK} is not available: {refused.strerror}") from None
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away before it has its answer is no mistake."""
+        """Ignore a browser that disconnects before its answer."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
     @property
     def port(self) -> int:
-        """On which it listens."""
+        """The port on which it listens."""
         return int(self.server_address[1])
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://{LOOPBACK}:{self.port}/"
 
     @property
     def names(self) -> frozenset[str]:
-        """How a request may call it."""
+        """The host names that a request may use."""
         hosts = (LOOPBACK, "localhost")
-        bare = hosts if self.port == HTTP_PORT else ()  # browsers leave it out
+        bare = hosts if self.port == HTTP_PORT else ()  # browsers leave this port out
         return frozenset([*bare, *(f"{host}:{self.port}" for host in hosts)])
 
     def state(self, name: str) -> bytes | None:
-        """What is told of a state, as JSON, with what each step there would change; None if no state is called so.
+        """The data of a state as JSON, with the changes of each step; None if there is no such state.
 
         Raises:
-            EvaluationFailed: an action raised there.
+            EvaluationFailed: an action raised in the state.
         """
         with self._one_at_a_time:
             if name not in self._answers:
@@ -122,7 +122,7 @@ class ExplorerServer(ThreadingTCPServer):
         try:
             values = PackedState.of_bytes(layout, bytes.fromhex(name)).values
             return values if self._name(values) == name else None
-        except (LookupError, ValueError, OutOfDomain):  # a code that its domain does not have
+        except (LookupError, ValueError, OutOfDomain):  # a code outside its domain
             return None
 
     def _about(self, state: Values) -> dict[str, Any]:
@@ -155,17 +155,17 @@ class _RequestHandler(BaseHTTPRequestHandler):
     server_version, sys_version = "kafkaspec", ""
 
     def do_GET(self) -> None:
-        """Answer it: the page, a state, or that there is no such thing."""
+        """Answer with the page, a state, or an error."""
         if self.headers.get("Host") not in self.server.names:
-            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"this is {self.server.url}")
+            self._refuse(HTTPStatus.MISDIRECTED_REQUEST, f"this server is {self.server.url}")
         elif self.path == "/":
             self._answer(HTTPStatus.OK, "text/html; charset=utf-8", self.server.first_page)
-        elif self.path == "/favicon.ico":  # browsers ask for one
+        elif self.path == "/favicon.ico":  # browsers request one
             self._answer(HTTPStatus.NO_CONTENT, "image/x-icon", b"")
         elif self.path.startswith("/state/"):
             self._state(self.path.removeprefix("/state/"))
         else:
-            self._refuse(HTTPStatus.NOT_FOUND, "there is the page, /, and there are states, /state/...")
+            self._refuse(HTTPStatus.NOT_FOUND, "only the page, /, and states, /state/..., exist")
 
     def _state(self, name: str) -> None:
         try:
@@ -177,7 +177,7 @@ class _RequestHandler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.INTERNAL_SERVER_ERROR, why)
         else:
             if row is None:
-                self._refuse(HTTPStatus.NOT_FOUND, "no state of this system is called so")
+                self._refuse(HTTPStatus.NOT_FOUND, "this system has no state of that name")
             else:
                 self._answer(HTTPStatus.OK, "application/json", row)
 
@@ -200,4 +200,4 @@ class _RequestHandler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a person sees the page."""
+        """Log nothing: the person watches the page."""

@@ -12,8 +12,8 @@ const placed = (made, places) => {
   return made;
 };
 
-// What is known of states: their values and what is said of them; once one was there, also what is drawn, and the exits.
-// A file has all that it will ever know. Where a process serves the page, it is asked.
+// The known states: their values and sentences; after a visit also their drawings and exits. A file has everything from
+// the start. A process that serves the page computes a state on request.
 
 const places = new Map(), reachedFrom = new Map();
 
@@ -28,7 +28,7 @@ function knowFile() {
   for (const state of left) left.push(...waysOn(state));
 }
 
-// The states that are new behind this one. The way to each is kept: where it was first met, it is the shortest.
+// The new states after this one. The first way found to a state is kept, because it is the shortest.
 function waysOn(state) {
   const fresh = [];
   places.get(state).exits.forEach((taken, number) => {
@@ -42,11 +42,11 @@ function waysOn(state) {
 async function learn(state) {
   if (state === null || !data.served || places.get(state)?.exits) return;
   const answer = await fetch("state/" + state).catch(() => { throw new Error("The process that served this page has ended."); });
-  const told = await answer.json();
-  if (!answer.ok) throw new Error(told.error);
-  const values = data.variables.map(name => told.values[name]);
-  places.set(state, { values, views: told.views, pictures: told.pictures, exits: told.exits });
-  for (const taken of told.exits) {
+  const loaded = await answer.json();
+  if (!answer.ok) throw new Error(loaded.error);
+  const values = data.variables.map(name => loaded.values[name]);
+  places.set(state, { values, views: loaded.views, pictures: loaded.pictures, exits: loaded.exits });
+  for (const taken of loaded.exits) {
     if (taken.to === null || places.has(taken.to)) continue;
     places.set(taken.to, { values: data.variables.map((name, variable) => name in taken.values ? taken.values[name] : values[variable]), views: taken.views });
   }
@@ -54,14 +54,14 @@ async function learn(state) {
   indexed = null;
 }
 
-// The path: the states one came through, and the exit that was taken in each but the last.
+// The path: the visited states, and the exit taken in each but the last.
 
 let states = [], exits = [], position = 0;
 
 const exitOf = (state, number) => places.get(state)?.exits?.[number];
 
-// The path that begins in a state and takes these exits, as far as they lead. All its states are known then, or it ends
-// where something went wrong.
+// The path that begins in a state and takes these exits, as far as they lead. All its states are then known, unless it
+// ends at an error.
 async function pathOf(first, numbers) {
   const path = { states: [first], exits: [], wrong: null };
   try {
@@ -101,7 +101,7 @@ function drawn(value) {
 
 const rowsOf = value => value.mapping || null;
 
-// Drawings. What is otherwise than in the state before is marked as changed; what has gone stays for a step, struck out.
+// Drawings. Differences from the state before are marked as changed; removed things stay for one step, struck out.
 
 const isTag = thing => typeof thing === "string" || "tag" in thing;
 const textOf = thing => typeof thing === "string" ? thing : thing.tag ?? "";
@@ -113,7 +113,7 @@ function tag(thing, changed, kind = "tag") {
   return made;
 }
 
-// A thing in a cell of a grid, or behind a branch: plain words need no frame.
+// A thing in a cell of a grid, or after a branch: plain words need no frame.
 function thing(now, before) {
   if (!isTag(now)) return drawing(now, before);
   return tag(now, !alike(now, before), typeof now === "string" ? "" : "tag");
@@ -160,7 +160,7 @@ const shapes = {
     });
     const table = element("table", "grid", element("thead", "", head), element("tbody", "", ...lines));
     const inRows = [...table.querySelectorAll(".cells")], widest = Math.max(...inRows.map(each => parseFloat(each.style.getPropertyValue("--cell"))));
-    inRows.forEach(each => placed(each, { "--cell": `${widest}rem` }));  // so that places lie below each other
+    inRows.forEach(each => placed(each, { "--cell": `${widest}rem` }));  // so that places are aligned
     return table;
   },
   fails: now => element("span", "broken", now),
@@ -194,7 +194,7 @@ function showState(state, before) {
   at("all").hidden = !here;
   if (!here) {
     const wrong = places.get(before) && exitOf(before, exits[position - 1])?.wrong;
-    const why = wrong ? `This is no state: ${wrong}` : "This state is not in the file: it lies beyond the states that it has. explore --serve has all of them.";
+    const why = wrong ? `This is no state: ${wrong}` : "This state is not in the file, which has only the nearest ones. explore --serve has all of them.";
     at("pictures").replaceChildren(element("p", "empty", why));
     at("changes").replaceChildren();
     return;
@@ -245,7 +245,7 @@ function called(taken) {
   return `${taken.action}(${given})`;
 }
 
-// What is different in another state, place by place.
+// The differences from another state, place by place.
 
 function differencesOf(one, other) {
   return data.variables.flatMap((name, number) => {
@@ -264,10 +264,10 @@ function differences(place, was, is) {
   return [...names].flatMap(name => differences(`${place}.${name}`, before.get(name) ?? USUAL, after.get(name) ?? USUAL));
 }
 
-const USUAL = "as it always begins";  // what a field is that a record does not show
+const USUAL = "its first value";  // the value of a field that a record does not show
 
 const between = taken => taken.receiver ? `${taken.actor} \u2192 ${taken.receiver}` : taken.actor;
-const SYSTEM = "system";  // the lane of steps that no one is said to do
+const SYSTEM = "system";  // the lane of steps without an actor
 
 function showPath() {
   const steps = states.map((_, number) => number ? exitOf(states[number - 1], exits[number - 1]) : null);
@@ -295,7 +295,7 @@ function showPath() {
     at("path").scrollTop += here.top - box.top - box.height / 2;
 }
 
-// From lane to lane an arrow, else a dot in the actor's own.
+// An arrow from lane to lane, or a dot in the actor's own.
 function arrow(from, to, taken) {
   const made = element("span", from < to ? "arrow right" : from > to ? "arrow left" : "arrow", element("i"), from === to ? null : element("b"));
   made.title = between(taken);
@@ -320,7 +320,7 @@ function showChoices() {
     button.addEventListener("click", () => take(number));
     return element("li", "exit", button);
   }));
-  if (!choices.length) at("choices").replaceChildren(element("li", "empty", here ? "nothing" : ""));
+  if (!choices.length) at("choices").replaceChildren(element("li", "empty", here ? "none" : ""));
 }
 
 function show() {
@@ -335,7 +335,7 @@ function show() {
   at("begins").value = states[0];
 }
 
-// What goes wrong while a state is asked for is told, and one stays where one is.
+// An error while a state is loaded is shown, and the page stays at its state.
 function trying(what) {
   return what().catch(error => {
     at("trouble").textContent = error.message;
@@ -343,7 +343,7 @@ function trying(what) {
   });
 }
 
-// A link to a step: #12, or where one went another way, #12:3.0.2, the exits from the first state on.
+// A link to a step: #12; or on another path than the trace's, #12:3.0.2, with the exits from the first state on.
 
 function keep() {
   const own = data.trace.length && leftAt() < 0 && exits.length === data.trace.length ? "" : ":" + exits.join(".");
@@ -363,7 +363,7 @@ function go(number) {
   keep();
 }
 
-// What is asked for last is what is done: an answer that comes when one has gone elsewhere is not waited for.
+// Only the last request counts: an answer that arrives after the reader has moved elsewhere is dropped.
 let asked = 0;
 
 async function take(number) {
@@ -380,7 +380,7 @@ async function take(number) {
   });
 }
 
-// To a state of another path.
+// Go to a state of another path.
 function travel(first, numbers, number) {
   const turn = ++asked;
   return trying(async () => {
@@ -392,7 +392,7 @@ function travel(first, numbers, number) {
   });
 }
 
-// To a state by the way that is known; if it lies on the path, along it.
+// Go to a state by its known way; if it lies on the path, along the path.
 function goTo(state) {
   const onPath = states.indexOf(state), way = [];
   if (onPath >= 0) return go(onPath);
@@ -405,12 +405,12 @@ function goTo(state) {
   return travel(first, way, way.length);
 }
 
-// Search: variables that do not have the words are hidden; and what of all states that are known has them, is listed.
+// Search: hide variables without the words, and list matches in all known states.
 
 let indexed = null;
 const MANY = 40;
 
-// Each line that is said of a state, or of a step, once: with the nearest state where it is so.
+// Each line about a state or a step once, with the nearest state where it is true.
 function everything() {
   const lines = new Map();
   const add = (line, state) => { if (!lines.has(line)) lines.set(line, state); };
@@ -437,7 +437,7 @@ function search() {
   if (!sought.length) return;
   indexed ??= everything();
   const found = indexed.filter(([, line]) => has(line));
-  at("found").textContent = `${found.length.toLocaleString("en")} found in the ${places.size.toLocaleString("en")} states ${data.served ? "that were met so far" : "of this file"}${found.length > MANY ? `; the first ${MANY}` : ""}`;
+  at("found").textContent = `${found.length.toLocaleString("en")} found in the ${places.size.toLocaleString("en")} states ${data.served ? "visited so far" : "of this file"}${found.length > MANY ? `; the first ${MANY}` : ""}`;
   at("hits").replaceChildren(...found.slice(0, MANY).map(([line, , state]) => {
     const step = states.indexOf(state), where = step >= 0 ? `state ${step + 1} of this path` : "another way";
     const button = element("button", "", line, element("small", "", where));
@@ -446,7 +446,7 @@ function search() {
   }));
 }
 
-let unfolded = !data.captions.length;  // whether a person wants to see every variable
+let unfolded = !data.captions.length;  // whether to show every variable
 
 at("title").textContent = data.title;
 at("sentence").textContent = data.sentence;
@@ -460,7 +460,7 @@ at("search").addEventListener("input", search);
 at("all").querySelector("summary").addEventListener("click", () => { unfolded = !at("all").open; });
 if (data.begins.length > 1) {
   at("begins").hidden = false;
-  at("begins").append(...data.begins.map((state, number) => new Option(`begin ${number + 1} of ${data.begins.length}`, state)));
+  at("begins").append(...data.begins.map((state, number) => new Option(`initial state ${number + 1} of ${data.begins.length}`, state)));
   at("begins").addEventListener("change", () => travel(data.begins[at("begins").selectedIndex], [], 0));
 }
 addEventListener("hashchange", restore);

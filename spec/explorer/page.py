@@ -1,4 +1,4 @@
-"""The page itself: its template with its style, its script and what it is to show."""
+"""The page: its template filled with its style, its script and its data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from spec.reports.webpage import fill_template
 
 
 def page(title: str, data: Mapping[str, Any]) -> str:
-    """One HTML file, which fetches nothing but what the data have it ask for. Nothing in the data ends the script."""
+    """One HTML file, which fetches only what its data requests. No text in the data can end the script."""
     here = files("spec.explorer")
     parts = {
         "title": in_markup(title),
@@ -24,7 +24,7 @@ def page(title: str, data: Mapping[str, Any]) -> str:
 
 
 def as_json(data: Any) -> str:
-    """What the page is to show, every text in it escaped."""
+    """The page's data as JSON, with every text in it escaped."""
     return json.dumps(_escaped(data), separators=(",", ":"))
 
 

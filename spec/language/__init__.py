@@ -1,4 +1,4 @@
-"""The language: what a specification is written in.
+"""The language of specifications.
 
     from spec.language import Specification, State, action, constant, invariant, require, variable
 
@@ -13,7 +13,7 @@
 
         @action
         def press(self, s: Counts):
-            "Somebody presses it."
+            "Press the button."
             require(s.count < self.top)
             s.count += 1
 
@@ -21,8 +21,8 @@
         def never_beyond_the_top(self, s: Counts):
             return s.count <= self.top
 
-`docs/tutorial.md` writes one from nothing, `docs/parts.md` one of parts. Nothing in this package knows how a
-specification is explored, and nothing knows of Kafka.
+`docs/tutorial.md` writes a specification from scratch, `docs/parts.md` one made of parts. This package knows nothing
+of Kafka, nor of how specifications are explored.
 """
 
 from spec.language.domains import (

@@ -1,7 +1,7 @@
-"""Listing: values are iterated in their order, and never without end.
+"""List the allowed values of a domain, in order and up to a limit.
 
-Whatever an author hands over is counted before it is listed, so that a slip, `range(10**12)` or an endless
-iterator, costs a line and neither the memory nor the time.
+Values from an author are counted before they are listed. A slip such as `range(10**12)` or an endless iterator then
+gives a one-line error instead of exhausting memory or time.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from spec.language.errors import SpecificationError, safe_repr
 T = TypeVar("T")
 
 LISTED: Final = 100_000
-"""So many values of a domain, keys of a mapping, choices of parameters, slots of a state are listed, at most: each
-takes up to a kilobyte, so that this is a tenth of a gigabyte and a second's work. The compiled engine stops before
-it, at 2**16; a system of that size is not explored by any, for every choice is tried in every state."""
+"""The most values of a domain, keys of a mapping, choices of parameters or slots of a state that are listed. Each
+takes up to a kilobyte, so the limit costs a tenth of a gigabyte and about a second. The compiled engine stops
+earlier, at 2**16. No engine explores a system of that size, because every choice is tried in every state."""
 
 
 _GIVE: Final = "give a domain, a range, a sequence or an Enum class"
 
 
 def listed(values: Iterable[T]) -> tuple[T, ...]:
-    """Values that stand in an order, which ends.
+    """The values of an ordered, finite iterable.
 
     Raises:
-        SpecificationError: they are not such, or too many.
+        SpecificationError: the iterable has no order, or too many values.
     """
     if isinstance(values, str | bytes):
-        raise refused(values, "a string is one value, so write one_of(...) around it, with a * for each character")
+        raise refused(values, 'a string is one value: write one_of("..."), or one_of(*"...") for its characters')
     if isinstance(values, AbstractSet) and not _is_ordered_view(values):
-        raise refused(values, f"a set has no order; {_GIVE}")
+        raise refused(values, f"a set has no order: {_GIVE}")
     if isinstance(values, Mapping):
-        raise refused(values, "give its keys or its values; a variable that is a mapping is mapping(...)")
+        raise refused(values, "give its keys or its values; a variable that holds a mapping is mapping(...)")
     try:
         given = iter(values)
     except TypeError:
         raise refused(values, _GIVE) from None
-    before = safe_repr(values) if given is values else None  # an iterator may look otherwise when it was gone through
+    before = safe_repr(values) if given is values else None  # a used iterator may have another repr
     found = tuple(islice(given, LISTED + 1))
     if len(found) > LISTED:
         within(len(found), before or safe_repr(values), "values", at_least=True)
@@ -48,10 +48,10 @@ def listed(values: Iterable[T]) -> tuple[T, ...]:
 
 
 def within(number: int, what: object, of: str, *, at_least: bool = False) -> None:
-    """Require that so many values can be listed.
+    """Require that this number of values can be listed.
 
     Raises:
-        SpecificationError: they are too many.
+        SpecificationError: there are too many.
     """
     if number > LISTED:
         more = f"more than {LISTED:,}" if at_least else counted(number)
@@ -59,15 +59,15 @@ def within(number: int, what: object, of: str, *, at_least: bool = False) -> Non
 
 
 def refused(values: object, hint: str) -> SpecificationError:
-    """What is wrong with what is no domain."""
+    """The error for a value that is not a domain."""
     return SpecificationError(f"{safe_repr(values)} is not a domain: {hint}")
 
 
 def counted(number: int) -> str:
-    """A number for a person, however large."""
+    """A number of any size, for a person to read."""
     return f"{number:,}" if number < 10**15 else f"about 2**{number.bit_length() - 1}"
 
 
 def _is_ordered_view(values: Any) -> bool:
-    """Whether it is a dictionary's keys or items."""
+    """Whether this is a dictionary's keys or items."""
     return isinstance(values, type({}.keys()) | type({}.items()))

@@ -1,17 +1,17 @@
-"""Anonymous values: in place of interchangeable ones they find the action or property that tells these apart.
+"""Anonymous values stand for interchangeable ones, to find actions and properties that distinguish them.
 
-They are equal or not, can be put into sets, stand as keys, and that is all. Code that orders them, counts with them,
-looks into them or compares one with a constant gets `ValuesDistinguished`, unless the answer is the same for all of
-them; and what it does with that is no matter: it is remembered. So an evaluation that passes does the same whatever
-the values are called.
+They can be compared for equality, put into sets and used as keys. Code that orders them, does arithmetic with them,
+reads their parts or compares one with a constant raises `ValuesDistinguished`, unless the result is the same for all
+of them. The error is recorded even if that code catches it. So an evaluation that passes does the same under any
+names for the values.
 
-Two things are beyond that. Real code writes ids into paths and reads them with `int`, so conversions are free, and
-noticed: `str` gives the name, and `int` a number that is equal to this value and no other. What is done with the text
-or the number is not seen here. Neither is the order in which sets and mappings are walked.
+Two things escape this check. Real code writes ids into paths and reads them with `int`, so conversions are allowed
+and recorded: `str` gives the name, and `int` a number that equals this value and no other. Later uses of the text or
+the number go unseen. So does the order in which sets and mappings are iterated.
 
-A constant that is looked up among anonymous values, or one of these among constants, is compared only if the two
-hash alike. So the values of a sort all hash as one of them does, and which one that is changes from `anonymity` to
-`anonymity`: a code that passes under each of them looks up none of their names.
+Looking up a constant among anonymous values, or an anonymous value among constants, compares the two only if their
+hashes are equal. So all values of a sort hash as one of them, which differs from one `anonymity` to the next. Code
+that passes under each of them looks up none of their names.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from typing import Any, Final, NoReturn
 from spec.language.errors import SpecificationError
 
 NUMBERS: Final = 10**9
-"""From here on, integers stand for anonymous values."""
+"""Integers from here on stand for anonymous values."""
 
 
 class ValuesDistinguished(SpecificationError):
-    """Interchangeable values were told apart otherwise than by equality."""
+    """Interchangeable values were distinguished by something other than equality."""
 
     def __init__(self, why: str):
         super().__init__(why)
@@ -36,16 +36,16 @@ class ValuesDistinguished(SpecificationError):
 
 
 class AccessRecord:
-    """What anonymous values notice of the code that meets them."""
+    """What anonymous values record of the code that uses them."""
 
     def __init__(self) -> None:
         self.distinguished: ValuesDistinguished | None = None
-        """The first that was raised, caught or not."""
+        """The first error raised, even if it was caught."""
         self.converted = False
-        """Whether a value was made text, or a number."""
+        """Whether a value was converted to text or a number."""
 
     def forget(self) -> None:
-        """Begin anew."""
+        """Clear the record."""
         self.distinguished, self.converted = None, False
 
 
@@ -53,7 +53,7 @@ _noticed = AccessRecord()
 
 
 class Anonymous:
-    """One of the interchangeable values of a sort, of which only equality can be asked."""
+    """One of the interchangeable values of a sort; it supports only comparison for equality."""
 
     __slots__ = ("_hash", "_values", "sort", "value")
 
@@ -71,7 +71,7 @@ class Anonymous:
         if type(other) is int and other >= NUMBERS:
             return other == NUMBERS + self._values.index(self.value)
         if other in self._values:
-            raise ValuesDistinguished(f"it singles out {self.sort} {other!r}")
+            raise ValuesDistinguished(f"it distinguishes {self.sort} {other!r}")
         return False
 
     def __int__(self) -> int:
@@ -95,17 +95,17 @@ class Anonymous:
 
     def __getattr__(self, name: str) -> NoReturn:
         if hasattr(self.value, name):
-            raise ValuesDistinguished(f"it looks into {with_article(self.sort)}: .{name}")
+            raise ValuesDistinguished(f"it reads a part of {with_article(self.sort)}: .{name}")
         raise AttributeError(name)
 
     def __bool__(self) -> bool:
-        return bool(self._of_all(bool, f"it asks whether {with_article(self.sort)} is true"))
+        return bool(self._of_all(bool, f"it tests whether {with_article(self.sort)} is true"))
 
     def _of_all(self, ask: Callable[[Any], Any], otherwise: str) -> Any:
-        """What holds of all values of the sort alike.
+        """The result that all values of the sort have in common.
 
         Raises:
-            ValuesDistinguished: it does not.
+            ValuesDistinguished: their results differ.
         """
         one, *more = map(ask, self._values)
         if any(each is not one for each in more):
@@ -113,7 +113,7 @@ class Anonymous:
         return one
 
     def _ordered(self, other: object, is_so: Callable[[Any, Any], Any]) -> Any:
-        """How it compares with something else, as all values of the sort do."""
+        """The result of a comparison, if all values of the sort agree on it."""
         if type(other) is Anonymous or (type(other) is int and other >= NUMBERS):
             raise ValuesDistinguished(f"it orders {self.sort}s")
         return self._of_all(lambda value: is_so(value, other), f"it orders {self.sort}s")
@@ -131,10 +131,10 @@ class Anonymous:
         return self._ordered(other, ge)
 
     def _count(self, *_: object) -> NoReturn:
-        raise ValuesDistinguished(f"it counts with {with_article(self.sort)}")
+        raise ValuesDistinguished(f"it calculates with {with_article(self.sort)}")
 
     def _look_into(self, *_: object) -> NoReturn:
-        raise ValuesDistinguished(f"it looks into {with_article(self.sort)}")
+        raise ValuesDistinguished(f"it reads a part of {with_article(self.sort)}")
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -149,7 +149,7 @@ class Anonymous:
 
 
 def with_article(sort: str) -> str:
-    """One of a sort: "an acceptor", "a server"."""
+    """The name of a sort with its article: "an acceptor", "a server"."""
     return f"{'an' if sort[:1].lower() in {*'aeiou'} else 'a'} {sort}"
 
 
@@ -158,16 +158,16 @@ _hashed_as = 0
 
 
 def values_are_anonymous() -> bool:
-    """Whether interchangeable values are anonymous just now."""
+    """Whether interchangeable values are anonymous at present."""
     return bool(_open)
 
 
 @contextmanager
 def anonymity(hashed_as: int = 0) -> Iterator[AccessRecord]:
-    """While it is open, `interchangeable` gives anonymous values. What they notice is given, from the beginning.
+    """Within this context `interchangeable` gives anonymous values. Yields their record, cleared at the start.
 
     Args:
-        hashed_as: the number of the value, of each sort, as which its values hash.
+        hashed_as: the index of the value, in each sort, whose hash all values of the sort share.
     """
     global _open, _hashed_as
     before, _hashed_as = _hashed_as, hashed_as

@@ -1,7 +1,7 @@
-"""Cells of a state: a plain variable has one, a mapping one for each key. They lie side by side in a row.
+"""Cells of a state: one for a plain variable, one for each key of a mapping. They lie side by side in a row.
 
-Each cell remembers the values that it has seen, so that checking a value against its domain, and finding its
-canonical form and its bits, is one look into a dictionary but for the first time.
+Each cell caches the values it has seen. After the first time, checking a value against its domain and finding its
+canonical form and its bits is one dictionary lookup.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from spec.language.escapes import escaped
 from spec.language.identity import is_same_value
 
 WORD: Final = 64
-"""Bits of a word of a packed state."""
+"""Bits in a word of a packed state."""
 
 
 class OutOfCell(OutOfDomain):
-    """A value that the domain of its cell does not hold."""
+    """A value outside the domain of its cell."""
 
     def __init__(self, cell: str, wrong: OutOfDomain):
         super().__init__(wrong.value, wrong.allowed)
@@ -31,7 +31,7 @@ class OutOfCell(OutOfDomain):
 
 
 class SlotPlace(NamedTuple):
-    """Where a slot lies in a packed state."""
+    """The position of a slot in a packed state."""
 
     cell: int
     """The index of its cell."""
@@ -39,13 +39,13 @@ class SlotPlace(NamedTuple):
     word: int
     """The index of its word; the first is the most significant."""
     shift: int
-    """Bits of the word that lie below it."""
+    """The number of bits below it in the word."""
     name: str
-    """The part of the state that the slot holds: `price[fig]`, `basket{pear}`."""
+    """The part of the state in the slot: `price[fig]`, `basket{pear}`."""
 
     @property
     def width(self) -> int:
-        """Bits of the slot."""
+        """The number of bits in the slot."""
         return self.slot.width
 
 
@@ -54,18 +54,18 @@ class Cell:
 
     def __init__(self, name: str, domain: Domain[Any], places: Iterable[SlotPlace], words: int):
         if not domain.size:
-            raise SpecificationError(f"variable {name}: its domain holds nothing")
+            raise SpecificationError(f"variable {name}: its domain is empty")
         self.name, self.domain, self.width = name, domain, domain.width
         self.places = tuple(places)
-        """The places of the slots of its domain."""
-        # Where they lie in the integer: how far each is shifted, and the mask of its codes.
+        """The places of its domain's slots."""
+        # Their positions in the integer: each slot's shift, and the mask of its codes.
         self._slots = [
             ((words - 1 - place.word) * WORD + place.shift, (1 << place.width) - 1) for place in self.places
         ]
         self.mask = sum(mask << shift for shift, mask in self._slots)
-        """Which bits of the integer are its own."""
-        # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple. Then by value, each with
-        # the very value that was met, for their parts may be equal and not the same.
+        """The bits of the integer that belong to this cell."""
+        # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple. Then by value, with the very
+        # value that was seen: its parts may be equal to those of another value without being the same.
         self._met: dict[type, dict[Any, tuple[Any, int, Any]]] = {}
         self._values: dict[int, Any] = {}
 
@@ -77,7 +77,7 @@ class Cell:
             met = of_its_type.get(value)
         except TypeError:
             raise SpecificationError(
-                f"{self.name} = {safe_repr(value)}: it can be changed in place, and a value of the state must not"
+                f"{self.name} = {safe_repr(value)}: it can be changed in place, and the state holds immutable values"
             ) from None
         if met is not None and (met[2] is value or is_same_value(value, met[2])):
             return met
@@ -94,22 +94,22 @@ class Cell:
         """The canonical form of a value.
 
         Raises:
-            OutOfCell: the domain does not hold it.
+            OutOfCell: the value is outside the domain.
         """
         try:
             canonical, _, met = self._met[type(value)][value]
         except (KeyError, TypeError):
             return self._meet(value)[0]
-        if met is value or is_same_value(value, met):  # mostly so, hence without a further call
+        if met is value or is_same_value(value, met):  # the usual case, tested without a call
             return canonical
         return self._meet(value)[0]
 
     def pack(self, value: Any) -> int:
-        """The bits of a value, as they lie in the packed state."""
+        """The bits of a value, at their place in the packed state."""
         return self._meet(value)[1]
 
     def unpack(self, packed: int) -> Any:
-        """The value that a packed state has here; always the same object for the same value."""
+        """The value of this cell in a packed state; always the same object for the same value."""
         bits = packed & self.mask
         try:
             return self._values[bits]
@@ -120,27 +120,27 @@ class Cell:
 
 
 class Variable(NamedTuple):
-    """Where a variable lies: the index of its cell, or of each key's cell."""
+    """The place of a variable: the index of its cell, or of each key's cell."""
 
     name: str
     doc: str
     at: int | dict[Any, int]
     partial: bool
     keys: Mapping[Any, Any] = {}
-    """Each key of a mapping by itself: what is equal to a key need not be the same."""
+    """Each key of a mapping, by itself: a value equal to a key may be of another type."""
     names: Mapping[Any, str] = {}
-    """Each key of a mapping as it stands in the name of its cell."""
+    """Each key of a mapping, as written in the name of its cell."""
 
 
 def key_in_brackets(key: object) -> str:
-    """A key as it stands in the name of a cell: `broker[0]`, `nodes[/controller]`, `votes[1, 0]`."""
+    """A key, as written in the name of a cell: `broker[0]`, `nodes[/controller]`, `votes[1, 0]`."""
     return escaped(", ".join(map(str, key)) if type(key) is tuple and key else str(key))
 
 
 class CellRow:
-    """The working copy that a State and its mappings share: the values of the cells, and which were assigned.
+    """The working copy shared by a State and its mappings: the values of the cells, and which of them were assigned.
 
-    An engine that records what is read (symbolic execution) gives `values` a form of its own.
+    An engine that records reads (symbolic execution) puts an object of its own into `values`.
     """
 
     __slots__ = ("dirty", "looked_at", "values", "writer")
@@ -148,26 +148,26 @@ class CellRow:
     def __init__(self) -> None:
         self.values: Any = []
         self.dirty: list[int] = []
-        self.writer: str | None = None  # the action that may write just now
+        self.writer: str | None = None  # the action that may write now
         self.looked_at: set[int] | None = None
 
     def kept(self) -> CellRow:
-        """A row of its own with what stands in the cells now; what is assigned to it is lost."""
+        """A separate row with the present values; assignments to it are lost."""
         row = type(self)()
         row.values, row.looked_at, row.writer = self.values.copy(), self.looked_at, self.writer
         return row
 
     def write(self, at: int, value: Any, name: str) -> None:
-        """Assign to a cell, of the variable with this name."""
+        """Assign to a cell of the variable with this name."""
         if self.writer is None:
-            raise SpecificationError(f"it assigns {name}: only actions and `initial` may change the state")
+            raise SpecificationError(f"{name} is assigned: only actions and `initial` may change the state")
         if self.values[at] is not value:
             self.values[at] = value
             self.dirty.append(at)
 
 
 class TotalMapping(MutableMapping[Any, Any]):
-    """A mapping whose keys are fixed and always there."""
+    """A mapping whose keys are fixed and always present."""
 
     __slots__ = ("_at", "_keys", "_name", "_row")
 
@@ -176,7 +176,7 @@ class TotalMapping(MutableMapping[Any, Any]):
         self._name, self._at, self._keys, self._row = variable.name, variable.at, variable.keys, row
 
     def detach(self, row: CellRow) -> None:
-        """Be a mapping of this row from now on."""
+        """Become a mapping over this row."""
         self._row = row
 
     def _place(self, key: Any) -> int:
@@ -186,7 +186,7 @@ class TotalMapping(MutableMapping[Any, Any]):
             raise OutOfCell(self._name, OutOfDomain(key, "a key of it")) from None
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The value at a key, or the default where there is no such key."""
+        """The value at a key, or the default if there is no such key."""
         return self[key] if key in self._at else default
 
     def __getitem__(self, key: Any) -> Any:
@@ -205,7 +205,7 @@ class TotalMapping(MutableMapping[Any, Any]):
         self._row.write(self._place(key), value, self._name)
 
     def __delitem__(self, key: Any) -> None:
-        raise SpecificationError(f"del {self._name}[{key_in_brackets(key)}]: its keys are always there")
+        raise SpecificationError(f"del {self._name}[{key_in_brackets(key)}]: its keys are always present")
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._at)
@@ -217,7 +217,7 @@ class TotalMapping(MutableMapping[Any, Any]):
         return key in self._at
 
     def assign_all(self, values: Mapping[Any, Any]) -> None:
-        """Become this mapping."""
+        """Take the values of this mapping."""
         for key in [key for key in self if key not in values]:
             del self[key]
         for key, value in values.items():
@@ -225,7 +225,7 @@ class TotalMapping(MutableMapping[Any, Any]):
             TotalMapping.__setitem__(self, key, value)
 
     def _own(self, key: Any) -> None:
-        """Require that this becomes a key: in Python a key that is there already stays as it is."""
+        """Require that this very value becomes the key: Python keeps a key that is already present."""
         if not is_same_value(key, self._keys.get(key, self)):
             raise OutOfCell(self._name, OutOfDomain(key, "a key of it"))
 
@@ -234,22 +234,22 @@ class TotalMapping(MutableMapping[Any, Any]):
         return repr(dict(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A copy is a dict of its own, and so is what is unpickled: the state is not copied with it."""
+        """A copy or an unpickled mapping is a plain dict, without the state around it."""
         return dict, (dict(self),)
 
 
 def mapping_of(variable: Variable, row: CellRow) -> TotalMapping:
-    """The mapping that a variable is."""
+    """The mapping that a variable holds."""
     return (PartialMapping if variable.partial else TotalMapping)(variable, row)
 
 
 class PartialMapping(TotalMapping):
-    """A mapping whose keys are drawn from fixed ones; each is there or not."""
+    """A mapping whose possible keys are fixed; each is present or absent."""
 
     __slots__ = ()
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The value at a key, or the default where there is none."""
+        """The value at a key, or the default if the key is absent."""
         at = self._at.get(key)
         if at is None:
             return default
@@ -290,7 +290,7 @@ class PartialMapping(TotalMapping):
         return any(key in self for key in self._at)
 
     def clear(self) -> None:
-        """No key is there any more."""
+        """Remove every key."""
         for at in self._at.values():
             self._row.write(at, ABSENT, self._name)
 

@@ -1,4 +1,4 @@
-"""Errors of specifications, of arguments and of the environment; and how values are shown in messages."""
+"""Errors of specifications, arguments and the environment; and values in messages."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any, Final
 from spec.language.escapes import escaped
 
 LONGEST: Final = 300
-"""Characters of a value, or of what an exception says, in a message; what is longer is cut."""
+"""The most characters of a value, or of an exception's text, in a message; the rest is cut."""
 ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
-"""Where an object lies in memory, as its `repr` tells."""
+"""The memory address in an object's `repr`."""
 LINE_END: Final = re.compile(r"[ \t\r]*\n\s*")
-"""Where a message of several lines goes on in the next one."""
+"""A line end within a message, with the blanks around it."""
 LONGEST_INTEGER: Final = 14_000
-"""Bits of an integer that Python writes in decimal digits, of which it takes 4,300."""
+"""Bits of the longest integer that Python writes in decimal; its limit is 4,300 digits."""
 
 
 def safe_repr(value: object) -> str:
-    """A value in a message: its `repr` on one line, of bounded length, the same in every run.
+    """A value for a message: its `repr` on one line, cut to a bounded length, the same in every run.
 
-    >>> shown([1, "a"]), shown(shown)
-    ("[1, 'a']", '<function shown>')
+    >>> safe_repr([1, "a"]), safe_repr(safe_repr)
+    ("[1, 'a']", '<function safe_repr>')
     """
     try:
         return _on_one_line(ADDRESS.sub("", repr(value)))
-    except Exception:  # its own, or of an integer that is too long for Python to write
+    except Exception:  # raised by the class, or by an integer too long for Python to write
         return f"some {type(value).__name__}"
 
 
 def printed(value: object) -> str:
-    """A value as it prints itself, whole; if it cannot, by its class."""
+    """The full `str` of a value; its class if `str` raises."""
     try:
         return str(value)
     except Exception:
@@ -39,7 +39,7 @@ def printed(value: object) -> str:
 
 
 def represented(value: object) -> str:
-    """A value as Python represents it, whole; if it cannot, by its class."""
+    """The full `repr` of a value; its class if `repr` raises."""
     try:
         return escaped(repr(value))
     except Exception:
@@ -47,9 +47,9 @@ def represented(value: object) -> str:
 
 
 def error_text(failure: BaseException) -> str:
-    """An exception in a message: its class, and what it says.
+    """An exception for a message: its class and its text.
 
-    >>> told(KeyError("x")), told(AssertionError())
+    >>> error_text(KeyError("x")), error_text(AssertionError())
     ("KeyError: 'x'", 'AssertionError')
     """
     try:
@@ -60,7 +60,7 @@ def error_text(failure: BaseException) -> str:
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
-    """A text of bounded length.
+    """A text, cut to a bounded length.
 
     >>> shortened("abc", 2), shortened("ab", 2)
     ('ab...', 'ab')
@@ -73,32 +73,32 @@ def _on_one_line(text: str) -> str:
 
 
 def equal_looking(value: object, meant: Iterable[type]) -> str:
-    """What is said of a value that is refused, whose class has the name of one that is meant; of others nothing."""
+    """The hint for a refused value whose class has the same name as an expected one; empty for any other."""
     cls, name = type(value), type(value).__qualname__
     for each in meant:
         if each is not cls and each.__qualname__ == name:
             if each.__module__ == cls.__module__:
-                return f"; {each.__module__} was loaded twice, and its {name} is another than that of this value"
-            return f"; it is of {cls.__module__}.{name}, and meant is {each.__module__}.{name}"
+                return f"; {each.__module__} was loaded twice, and this value is of the other {name}"
+            return f"; it is a {cls.__module__}.{name}, and a {each.__module__}.{name} is expected"
     return ""
 
 
 class SpecificationError(Exception):
-    """A mistake in how a specification is written; one line says which word, where, and what is allowed."""
+    """A mistake in the text of a specification; one line says which word, where, and what is allowed."""
 
 
 class UsageError(Exception):
-    """A request that cannot be met as asked: an unknown name, a value of the wrong type, a missing engine."""
+    """An invalid request: an unknown name, a value of the wrong type, a missing engine."""
 
 
 class AssumptionViolated(Exception):
-    """Well-typed constants that the specification does not admit."""
+    """Constants of the right types that the specification's assumptions exclude."""
 
 
 class EnvironmentFailed(Exception):
-    """The environment failed while an exploration went on: a disk is full, a Java has died.
+    """The environment failed during an exploration: a disk is full, a Java process died.
 
-    One line says what failed; another what is kept, and how to go on.
+    One line says what failed, what was kept, and how to continue.
     """
 
     def __init__(self, wrong: str, kept: str):
@@ -110,11 +110,11 @@ class EnvironmentFailed(Exception):
 
 
 class EnvironmentWarning(UserWarning):
-    """Something in the environment costs time, a file that is no part of the answer, or that a change is noticed."""
+    """An environment problem that costs time, a side file or a notification, but not the answer."""
 
 
 class OutOfDomain(Exception):
-    """A value that its domain does not hold.
+    """A value outside its domain.
 
     >>> str(OutOfDomain(3, "an integer of 0..2"))
     '3 is not an integer of 0..2'
@@ -129,15 +129,15 @@ class OutOfDomain(Exception):
 
 
 class Disabled(BaseException):
-    """The action cannot happen in this state."""
+    """The action is not enabled in this state."""
 
 
 class Bounded(Disabled):
-    """The action could happen, but a bound that keeps the search finite forbids it."""
+    """The action would be enabled, but a bound that keeps the search finite forbids it."""
 
 
 class DoesNotExist(Disabled):
-    """A parameter ranges over what there is in the state, and that has not this value."""
+    """The parameter ranges over a part of the state that does not contain this value."""
 
     def __init__(self, parameter: str, ranges_over: Callable[..., Any]):
         super().__init__(parameter, ranges_over)
@@ -145,4 +145,4 @@ class DoesNotExist(Disabled):
 
 
 class NotApplicable(BaseException):
-    """The property, or the view, is not about this state or this step."""
+    """The property or view does not apply to this state or step."""

@@ -1,11 +1,12 @@
-"""Text that somebody else wrote, as a person may see it: what hides, reorders or forges text stands as its escape.
+"""Escape text from others: characters that hide, reorder or forge text are shown as their escapes.
 
-Names and values come from files, from a ZooKeeper, and from specifications that others wrote. A terminal obeys what
-is in them: it moves its cursor, clears its screen, turns the direction of a line. XML has no such characters at all,
-and UTF-8 no lone surrogates. So what Python calls not printable is written as Python writes it in a literal.
+Names and values come from files, from a ZooKeeper, and from other people's specifications. A terminal obeys control
+characters in them: it moves its cursor, clears its screen, changes the direction of a line. XML allows no such
+characters at all, and UTF-8 no lone surrogates. So every character that Python calls not printable is written as in
+a Python literal.
 
-This is done where a name becomes part of a line or of a page; the colours and line ends of a report are added
-afterwards. What programs read, such as JSON and kept traces, stays exact.
+Text is escaped where it becomes part of a line or a page; colours and line ends of reports are added afterwards.
+Output for programs, such as JSON and kept traces, stays exact.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def escaped(line: str) -> str:
 
 
 def escaped_lines(text: str) -> str:
-    """Several lines, of which each is escaped."""
+    """Several lines, each escaped."""
     return "\n".join(map(escaped, text.split("\n")))
 
 

@@ -1,4 +1,4 @@
-"""Extras: libraries that an installation may lack, because most people do not need them."""
+"""Extras: optional libraries, which most people do not need."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Identity: which values are the same one, part by part. In Python `1`, `True` and `1.0` are equal, and differ.
+"""Identity of values, part by part. In Python `1`, `True` and `1.0` are equal; here they are three values.
 
-Dictionaries and sets look values up by `==`. What they find for a value of the author's has yet to be the same.
+Dictionaries and sets look values up by `==`, so a value they find must still be checked for identity.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ __all__ = ["identity", "is_same_value"]
 
 
 def is_same_value(one: Any, other: Any) -> bool:
-    """Whether two values are the same: equal, and of the same classes part by part. A frozenset is one of any class.
+    """Whether two values are equal and of the same classes, part by part. All classes of frozensets count as one.
 
     >>> is_same_value((1, 2), (True, 2)), is_same_value(1, 1.0)
     (False, False)
@@ -22,7 +22,7 @@ def is_same_value(one: Any, other: Any) -> bool:
     """
     if one is other:
         return True
-    cls: Any = one.__class__  # not type(one), of which a lazy value would be none
+    cls: Any = one.__class__  # type(one) would be wrong for a lazy value
     if isinstance(one, tuple):
         if cls is not other.__class__ or len(one) != len(other):
             return False
@@ -39,9 +39,9 @@ def is_same_value(one: Any, other: Any) -> bool:
         return len(one) == len(other) and identity(one) == identity(other)
     if cls is not other.__class__:
         return False
-    if cls is int or cls is str or type(one) is not cls:  # one that stands for another knows what it is equal to
+    if cls is int or cls is str or type(one) is not cls:  # a stand-in knows what it equals
         return bool(one == other)
-    # 0.0 equals -0.0, and a class of the author's may call equal what it likes.
+    # 0.0 equals -0.0, and an author's class may define equality as it likes.
     return bool(one == other) and (_prints_as_any_object(cls) or repr(one) == repr(other))
 
 
@@ -50,7 +50,7 @@ def _prints_as_any_object(cls: Any) -> bool:
 
 
 def identity(value: Any) -> Hashable:
-    """What is equal for two values if and only if they are the same; a list, dict or set has one, too.
+    """A key that is equal for two values if and only if they are the same; lists, dicts and sets have one, too.
 
     >>> identity((1, "a")) == identity((True, "a")), identity([1]) == identity([1])
     (False, True)
@@ -68,5 +68,5 @@ def identity(value: Any) -> Hashable:
 
 
 def _members(value: Any) -> Iterable[Any]:
-    """Those of a set; of a frozenset in no order, which takes less time."""
+    """The members of a set; those of a frozenset in no order, which is faster."""
     return frozenset.__iter__(value) if issubclass(type(value), frozenset) else value

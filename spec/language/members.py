@@ -1,7 +1,7 @@
-"""Stand-ins for a state whose sets, tuples and mappings say only what they may hold.
+"""Stand-ins for a state: in them a set, tuple or mapping knows only the domain of its members.
 
-A parameter may range over part of a state. The function that names the part runs on such a stand-in, and returns
-the parameter's domain.
+A parameter may range over part of a state. The function that names that part is run on a stand-in, and the result
+gives the parameter's domain.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from spec.language.state import State, no_variable
 
 
 class Members:
-    """A state in which a set, a tuple or a mapping is the domain of what may be in it."""
+    """A state in which each set, tuple or mapping is represented by the domain of its members."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Members:
 
 
 class _Unavailable:
-    """What code may hand on as it is. Code that asks anything of it chooses among several."""
+    """A value that code may pass on but not inspect: code that inspects it computes its range from the state."""
 
     def _refuse(self, *_: object) -> bool:
         raise TypeError
@@ -47,14 +47,14 @@ class _Unavailable:
 
 
 class MembersOfDomain(_Unavailable):
-    """A set or a tuple of a state, of which only is known what may be in it."""
+    """A set or tuple of a state, known only by the domain of its members."""
 
     def __init__(self, domain: Domain[Any]):
         self.domain = domain
 
 
 class MembersOfMapping(_Unavailable):
-    """A mapping of a state in which what it holds is the domain of that."""
+    """A mapping of a state, known only by the domains of its keys and values."""
 
     def __init__(self, mapping: MappingDomain):
         self._mapping = mapping
@@ -64,7 +64,7 @@ class MembersOfMapping(_Unavailable):
         return MembersOfDomain(self._mapping.keys)
 
     def values(self) -> MembersOfDomain:
-        """What it holds, if that is the same for all of its keys."""
+        """Its values, if all keys have the same domain."""
         first, *others = map(existing, self._mapping.cells.values())
         if any(other is not first for other in others):
             raise AttributeError("values")
@@ -84,5 +84,5 @@ def _members_of(domain: Domain[Any] | MappingDomain) -> Any:
 
 
 def existing(cell: Domain[Any]) -> Domain[Any]:
-    """What a cell of a mapping holds if its key is there."""
+    """The domain of a mapping's cell when its key is present."""
     return cell.domain if isinstance(cell, PossiblyDomain) else cell

@@ -1,7 +1,7 @@
-"""`Part`: a class of rules over variables of its own, of which a system may hold several.
+"""`Part`: rules over a set of variables; a system may hold several parts.
 
-A part says what its states are, how large types are in it, and what may happen and must hold there; it sees nothing
-else than what it was given when it was made. A system names it in its class of states and makes it:
+A part declares its states, the sizes of its types, its actions and its properties. It sees only its own variables
+and the arguments it was made with. A system names the part in its class of states and makes it:
 
     class Yard(State):
         left: Tank
@@ -12,8 +12,8 @@ else than what it was given when it was made. A system names it in its class of 
         def left(self) -> Tanks:
             return Tanks(holds=self.most)
 
-Then its variables are `s.left.level`, its actions and properties `left.drip`; `self.left` is the part itself. That is
-an `INSTANCE ... WITH` of TLA+. A specification is the part that is the whole system.
+Then its variables are `s.left.level`, its actions and properties `left.drip`, and `self.left` is the part itself.
+TLA+ writes this as `INSTANCE ... WITH`. A specification is the part that is the whole system.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ P = TypeVar("P")
 
 
 class part(Declaration, Generic[P]):  # noqa: N801 - it is a word
-    """A part that a system holds: a method without parameters that makes it, with the name that its states have.
+    """Declares a part: the decorated method has no parameters, makes the part, and has its name in the states.
 
-    (A `cached_property` holds a lock until Python 3.12, and so could not be sent to Spark's workers.)
+    (Until Python 3.12 a `cached_property` holds a lock, so it could not be sent to Spark's workers.)
     """
 
     kind = "part"
@@ -59,7 +59,7 @@ class part(Declaration, Generic[P]):  # noqa: N801 - it is a word
     def __init__(self, make: Callable[[Any], P]):
         if not inspect.isfunction(make) or len(inspect.signature(make).parameters) != 1:
             raise SpecificationError(
-                f"@part: it stands before a method that makes the part, def left(self), not {safe_repr(make)}"
+                f"@part decorates a method that makes the part, def left(self), not {safe_repr(make)}"
             )
         self.make, self.name, self.__doc__ = make, make.__name__, make.__doc__
 
@@ -80,12 +80,12 @@ class part(Declaration, Generic[P]):  # noqa: N801 - it is a word
 
 
 class Part(Generic[S], metaclass=Body):
-    """Rules over some variables, to be subclassed; as a frozen dataclass if it is given something when it is made."""
+    """Rules over some variables, to be subclassed; a part that takes arguments is a frozen dataclass."""
 
     states: ClassVar[type[State]] = State
-    """The class of its states: what is given to actions and properties as `s`."""
+    """The class of its states: the `s` of its actions and properties."""
     lane: ClassVar[str] = ""
-    """How it is called in a sequence diagram; else by the name that its system gives it."""
+    """Its name in a sequence diagram; by default the name that its system gives it."""
 
     _is_whole: ClassVar[bool] = False
 
@@ -94,19 +94,19 @@ class Part(Generic[S], metaclass=Body):
         for name, value in vars(cls).items():
             kind = kind_of(value)
             if kind and hasattr(Part, name):
-                raise SpecificationError(f"{cls.__name__}.{name}: the name is taken by the language")
+                raise SpecificationError(f"{cls.__name__}.{name}: the language uses that name itself")
             if isinstance(value, Declared):
                 raise SpecificationError(
-                    f"variable {cls.__name__}.{name}: it is declared in a class of states, "
-                    f"class {cls.__name__}s(State), which a specification names, Specification[{cls.__name__}s]"
+                    f"variable {cls.__name__}.{name}: variables are declared in a class of states, "
+                    f"class {cls.__name__}s(State), which the specification names: Specification[{cls.__name__}s]"
                 )
             if kind in OF_THE_WHOLE and not cls._is_whole:
                 raise SpecificationError(
-                    f"{kind} {cls.__name__}.{name}: it belongs into the specification; a part "
-                    "is given what it needs, as a frozen dataclass"
+                    f"{kind} {cls.__name__}.{name}: only a specification declares it; a part "
+                    "takes arguments, as a frozen dataclass"
                 )
             if name == "sizes" and (not inspect.isfunction(value) or len(inspect.signature(value).parameters) != 1):
-                raise SpecificationError(f"{cls.__name__}.sizes: a method that gives the size of each type")
+                raise SpecificationError(f"{cls.__name__}.sizes is a method that returns the size of each type")
         cls.states = _states_of(cls)
         for name, (function, mark) in cls._marked().items():
             check_parameters(cls.__name__, name, function, mark, cls._where_marked(name).__annotations__)
@@ -122,9 +122,9 @@ class Part(Generic[S], metaclass=Body):
     # Sizes.
 
     def sizes(self) -> Mapping[Any, Size]:
-        """How large each type is here that is not made of others, and each place that is narrower than its type.
+        """The size of each type that is not made of other types, and of each place that is narrower than its type.
 
-        To be overridden: `return {ClientId: range(self.clients), Ticket.number: integers(0, 3)}`.
+        Override it: `return {ClientId: range(self.clients), Ticket.number: integers(0, 3)}`.
         """
         return {}
 
@@ -136,18 +136,18 @@ class Part(Generic[S], metaclass=Body):
             raise SpecificationError(f"sizes(): {wrong}") from None
 
     def domain_of(self, type_: Any, **narrowed: Size) -> Domain[Any]:
-        """The values of a type, by `sizes`; if it is a record, with these of its fields narrowed.
+        """The values of a type, by `sizes`; for a record, with these of its fields narrowed.
 
         Raises:
-            SpecificationError: something that it is made of has no size, or is narrowed beyond its type.
+            SpecificationError: a type in it has no size, or a field has values that its type lacks.
         """
         return self._sizes.domain(type_, **narrowed)
 
-    # What the marks say.
+    # Marked methods.
 
     @classmethod
     def _marked(cls) -> dict[str, tuple[Callable[..., Any], Mark]]:
-        """Each marked method by name, in the order in which the names were first declared."""
+        """Each marked method by name, in the order of first declaration."""
         marks: dict[str, Mark] = {}
         for base in reversed(cls.__mro__):
             for name, value in vars(base).items():
@@ -163,12 +163,12 @@ class Part(Generic[S], metaclass=Body):
 
     @classmethod
     def _where_marked(cls, name: str) -> Callable[..., Any]:
-        """The method that has the mark; one that overrides it needs neither mark nor types."""
+        """The method with the mark; methods that override it need neither mark nor types."""
         found: Callable[..., Any] = next(vars(it)[name] for it in cls.__mro__ if hasattr(vars(it).get(name), MARK))
         return found
 
     def _domains(self, name: str, mark: Mark) -> dict[str, Domain[Any]]:
-        """Of each parameter: what it ranges over, or else its type."""
+        """The domain of each parameter: its range if one is given, or its type."""
         method = self._where_marked(name)
         parameters = () if mark.of else parameters_of(method, mark)
         domains = {}
@@ -191,7 +191,7 @@ class Part(Generic[S], metaclass=Body):
         return as_domain(ranged)
 
     def _members(self, given: OfState) -> Domain[Any] | None:
-        """What may be in a set or a tuple of the state, or a key of a mapping, if a parameter ranges over such.
+        """The domain of the set, tuple or mapping's keys in the state that a parameter ranges over, if it is one.
 
         Raises:
             SpecificationError: there is no such variable.
@@ -225,7 +225,7 @@ class Part(Generic[S], metaclass=Body):
     def _only_there(
         self, kind: str, method: Callable[..., Any], there: Mapping[str, Callable[[Any, Any], Any]]
     ) -> Callable[..., Any]:
-        """A method that has something to say only of values that are there in the state."""
+        """The method, limited to parameter values that are present in the state."""
 
         @wraps(method)
         def of_those(s: State, **parameters: Any) -> Any:
@@ -241,9 +241,9 @@ class Part(Generic[S], metaclass=Body):
     def _only_of_their_types(
         self, method: Callable[..., Any], there: Mapping[str, tuple[Callable[[Any, Any], Any], Domain[Any]]]
     ) -> Callable[..., Any]:
-        """The same for the first instance, which looks in each state whether parameters range over what they can be.
+        """The same for the first instance, which also checks in each state that parameters stay within their domains.
 
-        Where a parameter ranges over a set, a tuple or a mapping of the state as it is, it cannot be anything else.
+        A parameter that ranges over a set, tuple or mapping of the state as it is needs no check.
         """
         computed = {each: its for each, its in there.items() if self._members(OfState(its[0])) is None}
 
@@ -254,18 +254,20 @@ class Part(Generic[S], metaclass=Body):
                 for value in held if isinstance(held, Iterable) else ():
                     if value not in domain:
                         wrong = OutOfDomain(value, str(domain))
-                        raise SpecificationError(f"parameter {each} ranges over what it cannot be here: {wrong}")
+                        raise SpecificationError(
+                            f"parameter {each}: its range in this state exceeds its type: {wrong}"
+                        )
             return method(s, **parameters)
 
         return of_their_types if computed else method
 
     def _only_where(self, mark: Mark, method: Callable[..., Any]) -> Callable[..., Any]:
-        """A property that has something to say only of states of which another says yes."""
+        """The property, limited to states in which its `where=` holds."""
         where = mark.where
         assert where is not None
         name = getattr(where, "__name__", "")
         if any(vars(base).get(name) is where for base in type(self).__mro__):
-            where = getattr(type(self), name)  # as a variant has it
+            where = getattr(type(self), name)  # a variant may override it
 
         @wraps(method)
         def of_those(s: State, **parameters: Any) -> Any:
@@ -274,7 +276,7 @@ class Part(Generic[S], metaclass=Body):
         return of_those
 
     def _of_their_steps(self, name: str, mark: Mark, method: Callable[..., Any]) -> Callable[..., Any]:
-        """A property that has something to say only of the steps of some actions."""
+        """The property, limited to the steps of some actions."""
         asked, actions = parameters_of(self._where_marked(name), mark), self._actions_of(name, mark)
         for action in actions:
             for each in asked:
@@ -294,10 +296,10 @@ class Part(Generic[S], metaclass=Body):
         return of_those
 
     def _actions_of(self, name: str, mark: Mark) -> list[Action]:
-        """Those of the actions that a property is about that exist under these constants.
+        """The actions that a property names and that exist under these constants.
 
         Raises:
-            SpecificationError: one of them exists under none.
+            SpecificationError: a named action exists under no constants.
         """
         exist, declared = {each.name: each for each in self.actions}, self._rules()
         for each in mark.of:
@@ -309,22 +311,22 @@ class Part(Generic[S], metaclass=Body):
         return [each for each in exist.values() if {each.name, each.rule} & {*mark.of}]
 
     def _rules(self) -> list[str]:
-        """The names of the methods that describe actions, its own and those of parts, under whatever constants."""
+        """The names of all methods that describe actions, its own and those of its parts, under any constants."""
         own = [name for name, (_, mark) in self._marked().items() if mark.kind == "action"]
         return own + [f"{name}.{each}" for name, one in self.parts.items() for each in one._rules()]
 
     @cached_property
     def parts(self) -> dict[str, Part[Any]]:
-        """The parts by name, in the order in which the class of states names them."""
+        """The parts by name, in the order of the class of states."""
         named = {name: each for name, each in self.states.members().items() if not isinstance(each, Declared)}
         made = {name for base in type(self).__mro__ for name, value in vars(base).items() if isinstance(value, part)}
         cls, states = type(self).__name__, self.states.__name__
         for name in made - {*named}:
-            raise SpecificationError(f"part {cls}.{name}: {states} names none so")
+            raise SpecificationError(f"part {cls}.{name}: {states} has no part of that name")
         found = {}
         for name, its_states in named.items():
             if name not in made:
-                raise SpecificationError(f"part {states}.{name}: nothing makes it, @part def {name}(self) in {cls}")
+                raise SpecificationError(f"part {states}.{name}: {cls} must make it: @part def {name}(self)")
             try:
                 one = getattr(self, name)
             except SpecificationError as wrong:
@@ -332,14 +334,14 @@ class Part(Generic[S], metaclass=Body):
             if not isinstance(one, Part) or not issubclass(its_states, one.states):
                 has = f", whose states are {one.states.__name__}" if isinstance(one, Part) else ""
                 raise SpecificationError(
-                    f"part {cls}.{name}: it gives {safe_repr(one)}{has}; {states} has {name}: {its_states.__name__}"
+                    f"part {cls}.{name}: it returns {safe_repr(one)}{has}; {states} has {name}: {its_states.__name__}"
                 )
             found[name] = one
         return found
 
     @cached_property
     def variables(self) -> dict[str, tuple[str, Domain[Any] | MappingDomain]]:
-        """Each variable's sentence and domain, those of parts as `left.level`."""
+        """Each variable's description and domain, with those of parts as `left.level`."""
         found: dict[str, tuple[str, Domain[Any] | MappingDomain]] = {}
         for name, member in self.states.members().items():
             if not isinstance(member, Declared):
@@ -356,7 +358,7 @@ class Part(Generic[S], metaclass=Body):
             raise SpecificationError(f"part {name}: {wrong}") from None
 
     def _laid_out(self, name: str, declared: Declared) -> Domain[Any] | MappingDomain:
-        """As its type has it, or what is said there of the whole or, key by key, of a mapping's values."""
+        """The variable's domain: by its type, or by `of=`, which may depend on the key of a mapping."""
         try:
             return not_too_deep(self._domain_of_variable(name, declared))
         except SpecificationError as wrong:
@@ -368,7 +370,9 @@ class Part(Generic[S], metaclass=Body):
         except RecursionError:
             raise SpecificationError(f"it, or a variable beside it: {TOO_DEEP}") from None
         if isinstance(type_, type) and issubclass(type_, State):
-            raise SpecificationError(f"{type_.__name__} is a class of states, of a part: {name}: {type_.__name__}")
+            raise SpecificationError(
+                f"{type_.__name__} is the class of states of a part: write {name}: {type_.__name__}"
+            )
         if of is None:
             return self._sizes.layout(type_)
         asked = len(inspect.signature(of).parameters)
@@ -381,7 +385,7 @@ class Part(Generic[S], metaclass=Body):
 
     @cached_property
     def initials(self) -> tuple[Instance, ...]:
-        """Each way to begin, of each part and then of the whole; where nothing is said, nothing is assigned."""
+        """Each initial state: the parts' first, then the whole's. Without `initial`, nothing is assigned."""
         own: list[Instance] = []
         for name, _, mark in self._of_kind("initial"):
             own += self._instances(name, mark, self._domains(name, mark))
@@ -393,7 +397,7 @@ class Part(Generic[S], metaclass=Body):
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
-        """The actions that exist under these constants, in the order of their declaration; then those of parts."""
+        """The actions that exist under these constants, in order of declaration; then those of parts."""
         found: list[Action] = []
         for name, function, mark in self._of_kind("action"):
             domains = self._domains(name, mark)
@@ -418,7 +422,7 @@ class Part(Generic[S], metaclass=Body):
         names = [each.name for each in found]
         for name in names:
             if names.count(name) > 1:
-                raise SpecificationError(f"action {name}: another action has that name")
+                raise SpecificationError(f"action {name}: two actions have that name")
         for each in found:
             for lane in (each.actor, each.receiver):
                 each.parameters_in(lane)
@@ -427,7 +431,7 @@ class Part(Generic[S], metaclass=Body):
     def _family(
         self, rule: str, mark: Mark, domains: Mapping[str, Domain[Any]], instances: tuple[Instance, ...]
     ) -> Iterator[Action]:
-        """The actions that one rule describes, for each value of a parameter one."""
+        """The actions of one rule, one for each value of a parameter."""
         parameter = mark.family
         assert parameter is not None
         members = mark.parameters[parameter]
@@ -440,16 +444,18 @@ class Part(Generic[S], metaclass=Body):
             yield Action(like.__name__, sentence_of(like), domains, its, rule, actor, receiver)
 
     def _in_words(self, name: str, lane: str) -> str:
-        """A lane, with what the specification itself says in its braces."""
+        """A lane, with each `{self.name}` replaced by the specification's value."""
         for attribute in re.findall(r"\{self\.(\w+)\}", lane):
             if not hasattr(self, attribute):
-                raise SpecificationError(f"action {name}: lane {lane!r}: a {type(self).__name__} has no {attribute}")
+                raise SpecificationError(
+                    f"action {name}: lane {lane!r}: {type(self).__name__} has no attribute {attribute}"
+                )
             lane = lane.replace(f"{{self.{attribute}}}", str(getattr(self, attribute)))
         return lane
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:
-        """The properties that exist under these constants, in the order of their declaration; then those of parts."""
+        """The properties that exist under these constants, in order of declaration; then those of parts."""
         found = [
             Property(
                 name,
@@ -468,12 +474,12 @@ class Part(Generic[S], metaclass=Body):
 
     @cached_property
     def views(self) -> tuple[View, ...]:
-        """The views that exist under these constants, in the order of their declaration; then those of parts."""
+        """The views that exist under these constants, in order of declaration; then those of parts."""
         return tuple(self._views("view"))
 
     @cached_property
     def pictures(self) -> tuple[View, ...]:
-        """The pictures that exist under these constants, in the order of their declaration; then those of parts."""
+        """The pictures that exist under these constants, in order of declaration; then those of parts."""
         return tuple(self._views("picture"))
 
     def _views(self, kind: str) -> Iterator[View]:
@@ -484,25 +490,25 @@ class Part(Generic[S], metaclass=Body):
                 yield replace(each, **_named(name, each))
 
 
-# What is of a part, in the whole.
+# Rules of a part, within the whole.
 
 
 def initialize(s: State) -> None:
-    """How a part begins that says nothing of it: nothing is assigned."""
+    """The initial step of a part without `initial`: it assigns nothing."""
 
 
 def _actor_of(mark: Mark, domains: Mapping[str, Domain[Any]]) -> str:
-    """As an action says; else the first parameter whose values are interchangeable."""
+    """The action's own `actor=`, or else the first parameter whose values are interchangeable."""
     return mark.actor or next((name for name, domain in domains.items() if sort_of(domain)), "")
 
 
 def _named(part: str, one: Action | Property | View) -> dict[str, Any]:
-    """How something of a part is called in the whole, and whose state it sees."""
+    """The name of a part's rule in the whole, and the instances that see the part's own state."""
     return {"name": f"{part}.{one.name}", "instances": tuple(its.named(part) for its in one.instances)}
 
 
 def _sequentially(of_parts: Mapping[str, Instance], whole: Instance) -> Instance:
-    """A way to begin that is made of one for each part, and then one for the whole."""
+    """An initial step that runs one for each part and then one for the whole."""
     parameters = {f"{part}.{name}": each for part, one in of_parts.items() for name, each in one.parameters.items()}
 
     @wraps(whole.run)
@@ -522,20 +528,20 @@ def sentence_of(function: Callable[..., Any]) -> str:
 PROPERTIES: Final = ("invariant", "transition_invariant", "sometimes")
 """The kinds of properties."""
 SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": False, "view": "", "picture": None}
-"""What each says of a state or a step that it is not about."""
+"""The result of each kind for a state or step that it does not apply to."""
 OF_THE_WHOLE: Final = ("constant", "switch", "switches", "assumption")
-"""What a specification has, and no part of one."""
+"""The words that only a specification may use, not a part."""
 
 
 def _is_in(value: Any, held: Any, parameter: str) -> bool:
     try:
         return value in held
     except TypeError:
-        raise SpecificationError(f"{parameter}= gives {safe_repr(held)}, in which nothing can be") from None
+        raise SpecificationError(f"{parameter}= returns {safe_repr(held)}, which is no collection") from None
 
 
 def _states_of(cls: type[Part[Any]]) -> type[State]:
-    """The class of states that a class names, `Specification[Leases]`, or its bases do."""
+    """The class of states that a class or its bases name, `Specification[Leases]`."""
     for base in vars(cls).get("__orig_bases__", ()):
         of = get_origin(base)
         for given in get_args(base) if isinstance(of, type) and issubclass(of, Part) else ():
@@ -544,6 +550,6 @@ def _states_of(cls: type[Part[Any]]) -> type[State]:
                 return named
             if named is not None and named is not Any:
                 raise SpecificationError(
-                    f"class {cls.__name__}({of.__name__}[{name_of(named)}]): it is no class of states"
+                    f"class {cls.__name__}({of.__name__}[{name_of(named)}]): {name_of(named)} is no class of states"
                 )
     return cls.states

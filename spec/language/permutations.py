@@ -1,11 +1,11 @@
-"""Permutations of interchangeable values: where they take values, and the codes of values in slots.
+"""Permutations of interchangeable values: how they move values, and the codes of values in slots.
 
-Which values are interchangeable is told by words, see `symmetry`. A permutation acts on a value through its domain,
-part by part: `Domain.moved`. Of the leaves it moves those that are of a sort, or made from it: a session of server 0
-becomes the session of server 1 with the same number, and a path with its name in it the path with the other's. All
-other leaves stay, so integers drawn from a plain range never move.
+The words of `symmetry` declare which values are interchangeable. A permutation acts on a value through its domain,
+part by part: `Domain.moved`. It moves the leaves that belong to a sort or are made from one. A session of server 0
+becomes the session of server 1 with the same number; a path with one server's name becomes the path with the other's.
+All other leaves stay, so integers from a plain range never move.
 
-In the flattened form a permutation takes the code of each slot, through a table, to a slot, `Domain.routes`; so a
+In the flattened form, `Domain.routes`, a permutation sends the code of each slot through a table to a slot. So a
 state is permuted without being unpacked.
 """
 
@@ -18,10 +18,10 @@ from typing import Any, NamedTuple
 from spec.language.errors import SpecificationError
 
 Permutation = Mapping[str, Mapping[Any, Any]]
-"""For each sort, which value takes whose place; a sort that is not named stays."""
+"""For each sort, the image of each value; a sort that is not named stays."""
 
 Sorts = Mapping[str, tuple[Any, ...]]
-"""The interchangeable values, by the name of their sort."""
+"""The interchangeable values of each sort, by its name."""
 
 
 @dataclass(frozen=True)
@@ -33,22 +33,22 @@ class Moving:
 
 
 class Route(NamedTuple):
-    """Where the code of one slot goes."""
+    """The destination of one slot's code."""
 
     slot: int
-    """The slot that it goes to."""
+    """The destination slot."""
     codes: tuple[int, ...]
-    """What becomes of it, by code."""
+    """The new code, by the old one."""
     guard: int | None = None
-    """The slot that tells whether this one is in use: only then is the code changed. It is itself never changed."""
+    """The slot that says whether this one is in use: only then is the code changed. The guard never changes."""
     above: int = 0
-    """It is in use if the guard's code is greater."""
+    """The slot is in use if the guard's code is greater than this."""
 
 
 def routes_after(first: int, inner: Iterable[Route], guard: int | None = None, above: int = 0) -> Iterator[Route]:
-    """The routes of a part whose slots begin there; a part has the innermost of the guards around it.
+    """The routes of a part whose slots begin at `first`; a part has the innermost of the guards around it.
 
-    One that is not in use holds 0 all through, the inner guard too.
+    A part that is not in use holds 0 in every slot, its inner guard included.
     """
     for route in inner:
         if route.guard is not None:
@@ -60,16 +60,16 @@ def routes_after(first: int, inner: Iterable[Route], guard: int | None = None, a
 
 
 def disjoint_union(every: Iterable[Sorts]) -> Sorts:
-    """All these sorts.
+    """The sorts of all of these together.
 
     Raises:
-        SpecificationError: a sort has not the same values wherever it stands.
+        SpecificationError: a sort has different values in two places.
     """
     found: dict[str, tuple[Any, ...]] = {}
     for sorts in every:
         for sort, values in sorts.items():
             if found.setdefault(sort, values) != values:
                 raise SpecificationError(
-                    f"interchangeable {sort!r}: it is {found[sort]} in one place, {values} in another"
+                    f"interchangeable {sort!r}: its values are {found[sort]} in one place and {values} in another"
                 )
     return found

@@ -1,8 +1,8 @@
-"""Drawings: what a `picture` makes of a state, in the few shapes in which any field draws its states.
+"""Drawings: the result of a `picture` of a state, in a few shapes that serve any field.
 
-A drawing says what is drawn, and not how it looks on a page: which cells a log has and where its marks are, what
-waits in a queue, what lies below what in a tree. What stands in a drawing is a value, shown as traces show it; a
-`Tag`, which is a value with a look; or, in a grid or a tree, another drawing. What draws them knows of no system.
+A drawing has content and no layout: the cells of a log and its marks, the elements of a queue, the nodes of a tree. A
+thing in it is a value, shown as traces show it; a `Tag`, which is a value with a look; or, in a grid or a tree,
+another drawing. The code that renders drawings knows no particular system.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["Cells", "Drawing", "Grid", "Look", "Queue", "Tag", "Tags", "Tree"]
 
 
 class Look(Enum):
-    """How a thing stands out among its like. What that means is the picture's to say."""
+    """How a thing stands out among its like. The picture decides what that means."""
 
     plain = "as any other"
-    strong = "the one that counts: who leads, what is committed"
-    faint = "not settled yet: what may still go"
-    gone = "not there, though it is named: who is dead"
-    wrong = "what must not be"
+    strong = "the one that counts: a leader, a committed entry"
+    faint = "not settled yet: it may still disappear"
+    gone = "named, but absent: a dead broker"
+    wrong = "must not occur"
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Tag:
     """A thing in a drawing, with a look.
 
     Args:
-        what: any value of a state, or words.
+        what: any value of a state, or text.
         look: how it stands out.
-        note: why, in a few words; shown to a person who points at it.
+        note: the reason in a few words, shown when a person points at it.
     """
 
     what: Any
@@ -42,19 +42,19 @@ class Tag:
 
 @dataclass(frozen=True)
 class Tags:
-    """Things side by side, as the members of a set or the replicas of a partition."""
+    """Things side by side, such as the members of a set or the replicas of a partition."""
 
     things: Iterable[Any]
 
 
 @dataclass(frozen=True)
 class Cells:
-    """Numbered cells in a row, as a log or an array has them, with marks at places between them.
+    """Numbered cells in a row, such as a log or an array, with marks at places between them.
 
     Args:
-        things: what is in each cell.
-        marks: places by name: a mark at 0 stands before the first cell, one at 2 behind the second.
-        room: how many cells are drawn at least, empty ones behind the others, so that rows can be compared.
+        things: the content of each cell.
+        marks: places by name: a mark at 0 stands before the first cell, one at 2 after the second.
+        room: the least number of cells drawn, padded with empty ones, so that rows can be compared.
     """
 
     things: Iterable[Any]
@@ -64,17 +64,17 @@ class Cells:
 
 @dataclass(frozen=True)
 class Queue:
-    """Things that wait, the one that is next first."""
+    """Waiting things, the next one first."""
 
     things: Iterable[Any]
 
 
 @dataclass(frozen=True)
 class Tree:
-    """What lies below what.
+    """A hierarchy of paths.
 
     Args:
-        nodes: what is at each path, `/a/b`; a path whose parent has none of its own stands below the next above it.
+        nodes: the content at each path, `/a/b`; a path without a parent of its own goes below the nearest ancestor.
     """
 
     nodes: Mapping[str, Any]
@@ -82,10 +82,10 @@ class Tree:
 
 @dataclass(frozen=True)
 class Grid:
-    """Rows under titles. The first thing of each row says whose it is: by it rows of two states are compared.
+    """Rows under titles. The first thing of each row identifies it, so that rows of two states can be compared.
 
     Args:
-        titles: of the columns.
+        titles: the titles of the columns.
         rows: each with a thing or a drawing for every column.
     """
 
@@ -94,4 +94,4 @@ class Grid:
 
 
 Drawing: TypeAlias = Tags | Cells | Queue | Tree | Grid
-"""What a picture gives; None where there is nothing to draw."""
+"""The result of a picture, unless there is nothing to draw: then None."""

@@ -1,6 +1,6 @@
-"""The rules of a system, each with all its instances: actions, properties, views.
+"""The rules of a system with all their instances: actions, properties, views.
 
-A rule may be one of a part: then its instances see the part's own state.
+A rule may belong to a part: then its instances see the part's own state.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ class Instance:
     parameters: Mapping[str, Any]
     run: Callable[..., Any]
     part: tuple[str, ...] = ()
-    """Of which part it is: the names from the whole inwards."""
+    """The part it belongs to: names from the whole inwards."""
 
     def __call__(self, *given: Any) -> Any:
-        """What it does with, or says of, a state of the whole, or a step."""
+        """Run it on a state of the whole, or on a step and the states around it."""
         seen = within(self.part, given) if self.part else given
         return self.run(*seen, **self.parameters)
 
     def on(self, *given: Any) -> Callable[[], Any]:
-        """The same as a function of nothing, for a state that stays the same object, as that of a window does."""
+        """A function without parameters that runs it, for a state that stays the same object, as a window's does."""
         return partial(self.run, *within(self.part, given), **self.parameters)
 
     def named(self, part: str) -> Instance:
-        """The same in a system that holds its part by this name."""
+        """The same instance in a system that holds its part by this name."""
         return replace(self, part=(part, *self.part))
 
 
 class Lanes(NamedTuple):
-    """Who takes a step, and to whom it is done: lanes of a sequence diagram."""
+    """The actor and the receiver of a step: lanes of a sequence diagram."""
 
     actor: str = ""
-    """The lane that does it; empty: the system itself."""
+    """The lane of the actor; empty: the system itself."""
     receiver: str = ""
-    """The lane that it is done to; empty: no other."""
+    """The lane of the receiver; empty: there is none."""
     parameters: tuple[str, ...] = ()
     """The parameters that these lanes stand for."""
     unnamed: tuple[str, str] = ("", "")
-    """Of the two, what neither the name of the action nor a parameter says; where they do, empty."""
+    """Each of the two, if neither the action's name nor a parameter shows it; otherwise empty."""
 
 
 @dataclass(frozen=True)
@@ -63,27 +63,27 @@ class Action:
     domains: Mapping[str, Domain[Any]]
     instances: tuple[Instance, ...]
     rule: str
-    """The name of the method that describes it, which may describe several."""
+    """The name of the method that describes it; one method may describe several actions."""
     actor: str = ""
-    """The lane of a sequence diagram that does it: a parameter, or in words, with parameters in braces; empty: the
-    system itself."""
+    """The actor's lane in a sequence diagram: a parameter, or words with parameters in braces; empty: the system
+    itself."""
     receiver: str = ""
-    """The lane that it is done to; empty: nobody else's."""
+    """The receiver's lane; empty: there is none."""
     is_of_its_part: bool = False
-    """Whether it is done by the part that it is of, whose name stands before its own."""
+    """Whether the actor is its own part, whose name precedes the action's."""
 
     def step(self, number: int) -> Step:
-        """The step that its instance of this number takes."""
+        """The step of its instance with this number."""
         return Step(self.name, self.instances[number].parameters)
 
     def lanes(self, number: int) -> Lanes:
-        """Who takes the step of its instance of this number."""
+        """The lanes of its instance with this number."""
         actor, receiver = (self._lane(lane, number) for lane in (self.actor, self.receiver))
         return Lanes(actor, receiver, *self._lane_parameters)
 
     @cached_property
     def _lane_parameters(self) -> tuple[tuple[str, ...], tuple[str, str]]:
-        """The parameters that its lanes stand for; and of the lanes, what nothing else says."""
+        """The parameters that its lanes stand for; and the lanes that nothing else shows."""
         named = dict.fromkeys(name for lane in (self.actor, self.receiver) for name in self.parameters_in(lane))
         return tuple(named), ("" if self.is_of_its_part else self._unnamed(self.actor), self._unnamed(self.receiver))
 
@@ -95,7 +95,7 @@ class Action:
         """The parameters that a lane stands for.
 
         Raises:
-            SpecificationError: something else stands in its braces.
+            SpecificationError: the lane has something other than a parameter in braces.
         """
         if lane in self.domains:
             return [lane]
@@ -107,12 +107,12 @@ class Action:
             if name not in self.domains:
                 known = ", ".join(self.domains) or "none"
                 raise SpecificationError(
-                    f"action {self.name}: lane {lane!r}: no parameter is {name!r}; there are {known}"
+                    f"action {self.name}: lane {lane!r}: {name!r} is no parameter; its parameters: {known}"
                 )
         return named
 
     def _unnamed(self, lane: str) -> str:
-        """A lane in words that neither a parameter says nor the name of the action."""
+        """A lane in words that neither a parameter nor the action's name shows; otherwise empty."""
         said = {*lane.lower().split()} <= {*re.split(r"[._]", self.name.lower())}
         return "" if said or self.parameters_in(lane) else lane
 
@@ -127,17 +127,17 @@ class Property:
     over_steps: bool
     instances: tuple[Instance, ...]
     domains: Mapping[str, Domain[Any]] = field(default_factory=dict)
-    """Of its parameters."""
+    """The domains of its parameters."""
 
     @cached_property
     def part(self) -> tuple[str, ...]:
-        """Of which part it is, with all its instances."""
+        """The part that all its instances belong to."""
         return self.instances[0].part if self.instances else ()
 
 
 @dataclass(frozen=True)
 class View:
-    """What is said of a state in words, or drawn of it, with all its instances."""
+    """A description of a state in words, or a drawing of it, with all its instances."""
 
     name: str
     doc: str
@@ -145,25 +145,25 @@ class View:
 
 
 def sort_of(domain: Domain[Any]) -> str:
-    """What one of these values is called, if the domain is one of interchangeable values; else empty."""
+    """The name of the sort if the domain is one of interchangeable values; otherwise empty."""
     sorts = domain.moving.sorts if domain.moving is not None else {}
     return next((sort for sort, values in sorts.items() if values == tuple(domain)), "")
 
 
 def lane_of(parameter: str, domain: Domain[Any], value: Any) -> str:
-    """How the lane of a value is called: broker 2."""
+    """The name of a value's lane: broker 2."""
     return f"{sort_of(domain) or parameter} {value}"
 
 
 def within(part: tuple[str, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What a part sees of a state of the whole, or of a step and the states around it."""
+    """The part's view of a state of the whole, or of a step and the states around it."""
     for name in part:
         given = tuple([getattr(each, name) if isinstance(each, State) else _OwnStep(name, each) for each in given])
     return given
 
 
 class _OwnStep:
-    """A step as a part sees it: one that another takes has no name. It is read only if the part reads it."""
+    """A step as a part sees it: a step of another part has an empty name. It is read only if the part reads it."""
 
     __slots__ = ("_part", "_step")
 

@@ -24,7 +24,7 @@ _GIVEN = {
 
 
 def check_parameters(cls: str, name: str, function: Callable[..., Any], mark: Mark, types: Mapping[str, Any]) -> None:
-    """A method's parameters are what its word gives it, and then those that have a range or a type."""
+    """Check that a method takes the arguments its word passes, then parameters that have a range or a type."""
     asked = tuple(inspect.signature(function).parameters)
     for given in _given(mark):
         if asked[: len(given)] == given:
@@ -32,38 +32,42 @@ def check_parameters(cls: str, name: str, function: Callable[..., Any], mark: Ma
             break
     else:
         forms = " or ".join(f"({', '.join(given)}, ...)" for given in _given(mark))
-        raise SpecificationError(f"{mark.kind} {cls}.{name}: it must begin {forms}")
+        raise SpecificationError(f"{mark.kind} {cls}.{name}: its parameters must begin {forms}")
     for parameter in mark.parameters if mark.of else ():
         raise SpecificationError(
-            f"{mark.kind} {cls}.{name}: with of= its parameters, {parameter} too, are the step's"
+            f"{mark.kind} {cls}.{name}: with of= its parameters are the step's, so {parameter}= cannot have a range"
         )
     for parameter in () if mark.of else rest:
         if parameter not in mark.parameters and parameter not in types:
-            raise SpecificationError(f"{mark.kind} {cls}.{name}: parameter {parameter} has no domain")
+            raise SpecificationError(
+                f"{mark.kind} {cls}.{name}: parameter {parameter} has neither a range nor a type"
+            )
     for parameter, ranged in mark.parameters.items():
         if parameter not in rest:
-            raise SpecificationError(f"{mark.kind} {cls}.{name}: it does not take {parameter}, which has a domain")
+            raise SpecificationError(
+                f"{mark.kind} {cls}.{name}: {parameter}= is given a range, but the method has no such parameter"
+            )
         if isinstance(ranged, OfState) and (mark.kind == "initial" or "before" in asked):
             raise SpecificationError(
-                f"{mark.kind} {cls}.{name}: {parameter} ranges over a state, and there is not one state"
+                f"{mark.kind} {cls}.{name}: {parameter} cannot range over a state, because it is not about one state"
             )
 
 
 def _given(mark: Mark) -> tuple[tuple[str, ...], ...]:
-    """What a method with this mark is given, in each form that it can have."""
+    """The arguments that a method with this mark receives, in each permitted form."""
     if mark.of:
         return (("self", "before", "after"),)
     return (("self", "s"),) if mark.where is not None else _GIVEN[mark.kind]
 
 
 def parameters_of(function: Callable[..., Any], mark: Mark) -> tuple[str, ...]:
-    """The parameters behind those that the word gives."""
+    """The parameters after those that the word passes."""
     asked = tuple(inspect.signature(function).parameters)
     return next(asked[len(given) :] for given in _given(mark) if asked[: len(given)] == given)
 
 
 def type_of(function: Callable[..., Any], parameter: str) -> Any:
-    """What a parameter is annotated with."""
+    """The type in a parameter's annotation."""
     names = getattr(inspect.unwrap(function), "__globals__", {})
     if parameter not in function.__annotations__:
         raise SpecificationError("it ranges over part of the state: annotate it with its type, which has a size")

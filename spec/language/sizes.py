@@ -1,8 +1,8 @@
-"""Sizes: how large each type is in a specification, and the domain that follows for whatever is annotated with it.
+"""Sizes: the size of each type in a specification, and the domain of everything annotated with it.
 
-A type says what values mean: a client's id, the number of a ticket. How many of them there are a specification says
-once for each type (Alloy calls it the scope), and a place may be narrower than its type. Everything that is made of
-sized types has its domain by that: a record field by field, a set, an optional value, a mapping of the state.
+A type says what values mean: a client's id, the number of a ticket. A specification gives the number of its values
+once for each type (Alloy's scope); a single place may be narrower than its type. Everything made of sized types gets
+its domain from them: a record field by field, a set, an optional value, a mapping of the state.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ V = TypeVar("V")
 
 
 class Total(MutableMapping[K, V]):
-    """The type of a variable that is a mapping in which every key is always there (a total function)."""
+    """The type of a variable that is a mapping in which every key is always present (a total function)."""
 
 
 class Partial(MutableMapping[K, V]):
-    """The type of a variable that is a mapping in which each key is there or not (a partial function)."""
+    """The type of a variable that is a mapping in which each key is present or absent (a partial function)."""
 
 
 class AtMost(NamedTuple):
@@ -66,50 +66,50 @@ class AtMost(NamedTuple):
 
 
 def at_most(length: int) -> AtMost:
-    """The size of a type `tuple[X, ...]`: every tuple of so many elements or fewer."""
+    """The size of a type `tuple[X, ...]`: every tuple of at most this many elements."""
     return AtMost(length)
 
 
 Size = Domain[Any] | Iterable[Any] | AtMost
-"""How large a type is, or a place: a domain, what can be made one, or the greatest length of a tuple."""
+"""The size of a type or a place: a domain, values that `as_domain` accepts, or a tuple's greatest length."""
 
 UNIONS: Final = (Union, types.UnionType)
 IN_PLACE: Final = {
     list: "tuple[X, ...]",
     set: "frozenset[X]",
-    dict: "Total[K, V], in which every key is always there, or Partial[K, V]",
-    Mapping: "Total[K, V], in which every key is always there, or Partial[K, V]",
-    MutableMapping: "Total[K, V], in which every key is always there, or Partial[K, V]",
+    dict: "Total[K, V], in which every key is always present, or Partial[K, V]",
+    Mapping: "Total[K, V], in which every key is always present, or Partial[K, V]",
+    MutableMapping: "Total[K, V], in which every key is always present, or Partial[K, V]",
 }
-"""Types of a value that cannot be in a state, and what is written instead."""
+"""Types that cannot be in a state, and their replacements."""
 
 
 class Sizes:
     """The domains of types.
 
     Args:
-        given: the size of each type that is not made of others: an alias, `Annotated[int, "a client's id"]`, a class;
-            and of places that are narrower than their type: a field of a record, `Record.id`.
+        given: the size of each type that is not made of other types: an alias, `Annotated[int, "a client's id"]`, or
+            a class; and of places that are narrower than their type: a field of a record, `Record.id`.
     """
 
     def __init__(self, given: Mapping[Any, Size]):
         if not isinstance(given, Mapping):
-            raise SpecificationError(f"{safe_repr(given)} is no mapping of types to their sizes")
+            raise SpecificationError(f"{safe_repr(given)} is not a mapping of types to their sizes")
         for each in given:
             if isinstance(each, str):
-                raise SpecificationError(f"{each!r} is no type, but the name of one: without quotes")
+                raise SpecificationError(f"{each!r} is the name of a type: write the type itself, without quotes")
             if isinstance(each, Declared):
                 raise SpecificationError(
-                    f"the variable {each.doc!r} is no type: variable(..., of=...) narrows a single variable"
+                    f"the variable {each.doc!r} is not a type: variable(..., of=...) narrows a single variable"
                 )
         self._given = dict(given)
         self._found: dict[Any, Domain[Any]] = {}
 
     def domain(self, type_: Any, **narrowed: Size) -> Domain[Any]:
-        """The domain of a type; if it is a record, with these of its fields narrowed.
+        """The domain of a type; for a record, with these of its fields narrowed.
 
         Raises:
-            SpecificationError: something that it is made of has no size, or is narrowed beyond its type.
+            SpecificationError: a type in it has no size, or a field has values that its type lacks.
         """
         if narrowed:
             return self._record(type_, narrowed)
@@ -118,16 +118,18 @@ class Sizes:
         return self._found[type_]
 
     def layout(self, type_: Any, of_key: Callable[[Any], Size] | None = None) -> Domain[Any] | MappingDomain:
-        """How a variable is laid out.
+        """The layout of a variable.
 
         Args:
-            type_: of the variable; `Total` or `Partial` if it is a mapping.
-            of_key: how large the value of a key is, if keys differ.
+            type_: its type; `Total` or `Partial` for a mapping.
+            of_key: the size of a key's value, if keys differ.
         """
         kind = get_origin(type_)
         if kind not in (Total, Partial):
             if of_key is not None:
-                raise SpecificationError(f"of= asks for a key, and {name_of(type_)} has none: lambda self: ...")
+                raise SpecificationError(
+                    f"of= takes a key, and {name_of(type_)} is no mapping: write lambda self: ..."
+                )
             return self.domain(type_)
         keys, values = get_args(type_)
         laid_out = mapping if kind is Total else partial_mapping
@@ -136,17 +138,17 @@ class Sizes:
         return laid_out(self.domain(keys), lambda key: self.narrowed(values, of_key(key)))
 
     def narrowed(self, type_: Any, size: Size) -> Domain[Any]:
-        """A place of a type, of this size: it holds nothing that the type does not, as far as that can be seen.
+        """The domain of a place narrower than its type; every value must be one of the type, where that is known.
 
         Raises:
-            SpecificationError: it does, or it is no size.
+            SpecificationError: it has a value outside the type, or is not a size.
         """
         domain = self._sized(type_, size)
         if type_ in self._given and not isinstance(domain, LeftOutDomain) and domain.size <= LISTED:
             whole = self.domain(type_)
             for value in () if whole.sorts or whole.includes(domain) else domain:
                 if value not in whole:
-                    raise SpecificationError(f"{safe_repr(value)} is not {whole}, which is all of {name_of(type_)}")
+                    raise SpecificationError(f"{safe_repr(value)} is not {whole}, the values of {name_of(type_)}")
         return domain
 
     def _domain(self, type_: Any) -> Domain[Any]:
@@ -167,7 +169,7 @@ class Sizes:
             return tuple_of(*map(self.domain, parts))
         if kind in (Total, Partial):
             raise SpecificationError(
-                "a mapping is a variable by itself, no part of a type: its keys may be pairs, Total[tuple[A, B], C]"
+                "a mapping is a variable of its own, not part of a type; its keys may be pairs, Total[tuple[A, B], C]"
             )
         if type_ is bool:
             return booleans()
@@ -185,9 +187,9 @@ class Sizes:
         return optional(domain) if len(some) < len(parts) else domain
 
     def _record(self, cls: Any, narrowed: Mapping[str, Size]) -> Domain[Any]:
-        """A record, field by field: as it is narrowed here, or everywhere, or as large as its type."""
+        """A record, field by field: narrowed here, narrowed everywhere, or as large as its type."""
         if not _is_record(cls):
-            raise SpecificationError(f"{name_of(cls)} is no NamedTuple, so it has no fields that could be narrowed")
+            raise SpecificationError(f"{name_of(cls)} is not a NamedTuple, so it has no fields to narrow")
         for name in narrowed:
             if name not in cls._fields:
                 raise SpecificationError(f"{cls.__name__} has no field {name}; it has {', '.join(cls._fields)}")
@@ -205,7 +207,7 @@ class Sizes:
         return record(cls, **fields)
 
     def _sized(self, type_: Any, size: Size) -> Domain[Any]:
-        """A domain of this size, which says how long tuples get, or is a domain already."""
+        """The domain of a type with this size: the length of a tuple, or a domain."""
         if not isinstance(size, AtMost):
             if type_ is Any:
                 return as_domain(size)
@@ -219,21 +221,21 @@ class Sizes:
         return sequence_of(self.domain(get_args(plain)[0]), longest=size.length)
 
 
-# What stands in annotations.
+# Annotations.
 
 
 def types_in(annotated: Any, names: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The types with which the fields of a class, or the parameters of a function, are annotated.
+    """The types in the annotations of a class's fields or a function's parameters.
 
-    From then on they stand there instead of their names, which a process to which the class is sent does not know.
+    The annotations are replaced by these types, because a process that receives the class may not know their names.
 
     Raises:
-        SpecificationError: a name that is not known where they are defined.
+        SpecificationError: a name is unknown where they are defined.
     """
     try:
         found = get_type_hints(annotated, names, include_extras=True)
     except (NameError, TypeError, SyntaxError) as wrong:
-        raise SpecificationError(f"what {annotated.__qualname__} is annotated with: {wrong}") from None
+        raise SpecificationError(f"the annotations of {annotated.__qualname__}: {wrong}") from None
     for each in getattr(annotated, "__mro__", (annotated,)):
         own = vars(each).get("__annotations__", {})
         own.update({name: found[name] for name in own if name in found})
@@ -242,10 +244,10 @@ def types_in(annotated: Any, names: dict[str, Any] | None = None) -> dict[str, A
 
 @cache
 def types_of_fields(cls: type[Any]) -> Mapping[str, Any]:
-    """The same of a class; asked of the same classes for each specification that is made.
+    """The same for a class; cached, because each new specification reads the same classes.
 
     Raises:
-        SpecificationError: a name that is not known where it is defined.
+        SpecificationError: a name is unknown where it is defined.
     """
     return types_in(cls)
 
@@ -261,22 +263,22 @@ def name_of(type_: Any) -> str:
 
 
 def _shortly(type_: Any) -> str:
-    """A type within another: an alias by what it means."""
+    """A type within another; an alias by its description."""
     return "..." if type_ is ... else name_of(type_).rpartition(", ")[2]
 
 
 def _without_size(type_: Any, kind: Any) -> str:
-    """What to do about a type that has no size."""
+    """The message for a type that has no size."""
     if isinstance(type_, Domain):
-        return f"{type_}: it is a domain, no type; a type has a size by sizes(), a single variable a domain by of="
+        return f"{type_} is a domain, not a type; sizes() gives a type its size, of= a single variable its domain"
     plain, name = type_ if kind is None else kind, name_of(type_)
     if plain in IN_PLACE:
-        return f"{name} can be changed in place, and a value of the state must not: {IN_PLACE[plain]}"
+        return f"{name} can be changed in place, and values of the state must be immutable: write {IN_PLACE[plain]}"
     if plain is tuple:
-        return f"{name} has no size: sizes() says how long it gets, at_most(...)"
+        return f"{name} has no size: give its length in sizes(), at_most(...)"
     if is_dataclass(plain) or is_typeddict(plain):
-        return f"{name} is no NamedTuple, and a record of the state is one: class {plain.__name__}(NamedTuple)"
-    return f"{name} has no size: sizes() says how many values a type has"
+        return f"{name} is not a NamedTuple, as a record of the state must be: class {plain.__name__}(NamedTuple)"
+    return f"{name} has no size: give its values in sizes()"
 
 
 def _is_record(type_: Any) -> bool:
@@ -284,7 +286,7 @@ def _is_record(type_: Any) -> bool:
 
 
 class _in:  # noqa: N801 - reads as the word it is
-    """While it is open, an error says where it is."""
+    """Within this context an error message begins with the place."""
 
     def __init__(self, where: object):
         self.where = where

@@ -1,12 +1,12 @@
-"""`Specification`: the class that a system is written as, its rules as methods marked by the words of the language.
+"""`Specification`: a system as a class, whose rules are methods marked with the words of the language.
 
-The order is that of a TLA+ module: constants and assumptions, variables, the initial state, actions, properties; and
-views, which say what a state means.
-An instance is the system under given constants. It holds nothing but them, and so refuses to be assigned to.
+The order is that of a TLA+ module: constants and assumptions, variables, initial state, actions, properties; and last
+the views, which explain a state.
+An instance is the system under given constants. It holds only those, and refuses assignments.
 
 A variant is a subclass that overrides what differs. It may fix constants in its head,
-`class Unfenced(Lease, fencing=False)`, and then `Lease.of(fencing=False)` finds it. Constants in its body are its
-own: `Lease.of` takes them where it finds this variant.
+`class Unfenced(Lease, fencing=False)`; then `Lease.of(fencing=False)` chooses it. A variant may declare further
+constants in its body, which `Lease.of` accepts when it chooses that variant.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from spec.language.words import Constant, kind_of, plain
 class Specification(Part[S]):
     """A system, to be subclassed. Its docstring says what is modelled, what is left out, and why that is safe.
 
-    `class Lease(Specification[Leases])` is one whose variables are those of the class of states `Leases`; rules that
-    variants with more variables share are generic in their states.
+    `class Lease(Specification[Leases])` has the variables of the class of states `Leases`. Rules that are shared by
+    variants with more variables are generic in their states.
     """
 
     name: ClassVar[str] = ""
-    """The name of the system and of its variants; by default the class's name in small letters."""
+    """The name of the system and of its variants; by default the class's name in lower case."""
     leaves_out: ClassVar[str] = ""
-    """In one line, what the model leaves out. It is printed beside every verdict."""
+    """One line on what the model leaves out, printed with every verdict."""
     deadlock: ClassVar[bool] = False
-    """Whether a state without an enabled action is an error even if a check is not asked to look for it."""
+    """Whether every check reports a state without an enabled action as a deadlock, even without being asked."""
     releases: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """Each release in order, oldest first, with the constants that it had. The last one is the default."""
+    """Each release, oldest first, with its constants. The last one is the default."""
 
     _is_whole = True
     _head: ClassVar[Mapping[str, Any]] = {}
@@ -55,7 +55,7 @@ class Specification(Part[S]):
         known = cls.constants()
         for name, value in fixed.items():
             if name not in known:
-                raise SpecificationError(f"class {cls.__name__} fixes {name}, which is none of its constants")
+                raise SpecificationError(f"class {cls.__name__} fixes {name}, which is not one of its constants")
             if not known[name].admits(value):
                 raise SpecificationError(
                     f"class {cls.__name__} fixes {name} = {value!r}: it must be {known[name].allowed}"
@@ -77,24 +77,24 @@ class Specification(Part[S]):
 
     @classmethod
     def of(cls, **constants: Any) -> Self:
-        """The variant of this system that these constants ask for.
+        """The variant of this system with these constants.
 
         Raises:
-            UsageError: a constant that the variant does not have, or a value of the wrong type.
-            AssumptionViolated: constants that the specification does not admit.
-            SpecificationError: two variants are asked for, neither of which varies the other.
+            UsageError: the variant has no such constant, or the value has the wrong type.
+            AssumptionViolated: the specification's assumptions exclude these constants.
+            SpecificationError: two variants match, and neither is a variant of the other.
         """
         return cls.variant_for(**constants)(**constants)
 
     @classmethod
     def of_release(cls, release: str, /, **constants: Any) -> Self:
-        """The variant of this system under the constants of one of its `releases`, changed by others.
+        """The variant of this system under the constants of one of its `releases`, overridden by others.
 
-        What the release says of a constant that only other variants have is passed over.
+        A constant of the release that only other variants have is ignored.
 
         Raises:
-            KeyError: no such release.
-            UsageError, AssumptionViolated, SpecificationError: as `of` does.
+            KeyError: there is no such release.
+            UsageError, AssumptionViolated, SpecificationError: as in `of`.
         """
         wanted = {**cls.releases[release], **constants}
         known = cls.variant_for(**wanted).constants()
@@ -103,21 +103,23 @@ class Specification(Part[S]):
 
     @classmethod
     def variant_for(cls, **constants: Any) -> type[Self]:
-        """The class that `of` makes an instance of. A name that it does not know has no say in that.
+        """The class that `of` makes an instance of. Unknown names do not affect the choice.
 
         Raises:
-            SpecificationError: two variants are asked for, neither of which varies the other.
+            SpecificationError: two variants match, and neither is a variant of the other.
         """
         asked = [variant for variant in cls.variants() if variant._fits(cls._default() | constants)]
         found = [one for one in asked if not any(one is not other and issubclass(other, one) for other in asked)]
         if len(found) > 1:
             names = " and ".join(variant.__name__ for variant in found)
-            raise SpecificationError(f"{cls.name}: these constants ask for {names}, and neither varies the other")
+            raise SpecificationError(
+                f"{cls.name}: these constants match {names}, and neither is a variant of the other"
+            )
         return found[0] if found else cls
 
     @classmethod
     def variants(cls) -> tuple[type[Self], ...]:
-        """The classes among which `of` chooses: this one and its variants. A subclass that fixes nothing is none."""
+        """The classes that `of` chooses from: this one and its variants, the subclasses that fix a constant."""
         varied = (subclass for subclass in cls.__subclasses__() if subclass._fixed != cls._fixed)
         return tuple(dict.fromkeys((cls, *(each for subclass in varied for each in subclass.variants()))))
 
@@ -128,7 +130,7 @@ class Specification(Part[S]):
 
     @classmethod
     def _fits(cls, wanted: Mapping[str, Any]) -> bool:
-        """Whether this class fixes only what is wanted; a constant without a wanted value is wanted as declared."""
+        """Whether this class fixes constants only to wanted values; by default the declared value is wanted."""
         known = cls.constants()
         return all(wanted.get(name, known[name].default) == value for name, value in cls._fixed.items())
 
@@ -136,16 +138,16 @@ class Specification(Part[S]):
         return (_rebuild, (type(self), self.valuation))
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise SpecificationError(f"it assigns self.{name}: a specification keeps nothing between steps")
+        raise SpecificationError(f"self.{name} is assigned: a specification keeps nothing between steps")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise SpecificationError(f"it deletes self.{name}: a specification keeps nothing between steps")
+        raise SpecificationError(f"self.{name} is deleted: a specification keeps nothing between steps")
 
     # Constants.
 
     @classmethod
     def constants(cls) -> dict[str, Constant]:
-        """The constants and switches, in the order of their declaration."""
+        """The constants and switches, in order of declaration."""
         found: dict[str, Constant] = {}
         for base in reversed(cls.__mro__):
             for name, value in vars(base).items():
@@ -161,7 +163,7 @@ class Specification(Part[S]):
         return {name: self.__dict__[name] for name in self.constants()}
 
     def values_of(self, *, switches: bool) -> dict[str, Any]:
-        """The values of its switches, or of its other constants."""
+        """The values of its switches, or else of its other constants."""
         constants = self.constants()
         return {name: value for name, value in self.valuation.items() if constants[name].switch is switches}
 
@@ -174,7 +176,7 @@ class Specification(Part[S]):
                 raise AssumptionViolated(f"{name} = {safe_repr(value)}: it must be at most {constant.at_most}")
         for name, function, _ in self._of_kind("assumption"):
             if not getattr(self, name)():
-                raise AssumptionViolated(f"{name}: {sentence_of(function) or 'it does not hold of these constants'}")
+                raise AssumptionViolated(f"{name}: {sentence_of(function) or 'these constants violate it'}")
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{n}={v!r}' for n, v in self.valuation.items())})"
@@ -191,12 +193,12 @@ def title_of(cls: type[Specification]) -> str:
 
 
 def unknown_constant(cls: type[Specification], name: str) -> UsageError:
-    """What is wrong with a constant that a class does not have."""
+    """The error for a constant that a class does not have."""
     return UsageError(f"{title_of(cls)} has no constant {name}; it has {', '.join(cls.constants()) or 'none'}")
 
 
 def _head_of(base: type) -> Mapping[str, Any]:
-    """The constants that a class fixes in its own head."""
+    """The constants that a class fixes in its head."""
     head: Mapping[str, Any] = vars(base).get("_head", {})
     return head
 
@@ -207,15 +209,17 @@ _PYTHONS_OWN = {"__annotations__", "__annotations_cache__"}
 
 
 def _check_names(cls: type[Specification]) -> None:
-    """What stands in a class has a name of its own, and cannot be changed in place."""
+    """Check that no name in a class is the language's own, and that no value can be changed in place."""
     for name, value in vars(cls).items():
         kind = kind_of(value)
         if name in _TAKEN and (kind or name not in _TO_SAY):
-            raise SpecificationError(f"{kind} {cls.__name__}.{name}: the name is taken by the language".lstrip())
+            raise SpecificationError(f"{kind} {cls.__name__}.{name}: the language uses that name itself".lstrip())
         if name == "releases" and not _is_by_release(value):
-            raise SpecificationError(f"{cls.__name__}.releases: for each release a mapping of constants to values")
+            raise SpecificationError(
+                f"{cls.__name__}.releases must give each release a mapping of constants to values"
+            )
         if name == "__init__":
-            raise SpecificationError(f"{cls.__name__}.__init__: a specification is made of its constants alone")
+            raise SpecificationError(f"{cls.__name__}.__init__: a specification is made from its constants alone")
         if isinstance(value, list | dict | set) and name not in _TO_SAY | _PYTHONS_OWN:
             raise SpecificationError(
                 f"{cls.__name__}.{name} can be changed in place; a specification keeps nothing between steps"

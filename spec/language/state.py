@@ -1,12 +1,12 @@
 """The state as actions and properties see it: variables as attributes, mappings by key, over one row of cells.
 
-Inside, a state is a tuple of immutable values, one for each *cell*: a plain variable has one, a mapping one for
-each key. `State` is a window on such a tuple. Assigning through it changes a working copy, cell by cell, and
-`changed` gives the successor; `load` puts the window on another state. One window serves millions of states.
+Internally a state is a tuple of immutable values, one for each *cell*: a plain variable has one cell, a mapping one
+for each key. `State` is a window on such a tuple. Assigning through it changes a working copy, cell by cell, and
+`changed` returns the successor; `load` moves the window to another state. One window serves millions of states.
 
-A state is also a row of 64-bit words, and as such one integer: the slots of its cells, in order, from the most
-significant bit of the first word downwards. None lies across the border of two words; what that leaves free is
-0. Integers are ordered as the tuples of codes are, and compiled code can read words slot by slot.
+A state is also a row of 64-bit words, and so one integer: the slots of its cells, in order, from the most significant
+bit of the first word downwards. No slot crosses the border of two words; bits left free are 0. Integers are ordered
+as the tuples of codes are, and compiled code can read words slot by slot.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ Values = tuple[Any, ...]
 
 
 class Layout:
-    """The cells of a specification's state, in the order in which its variables are declared, and their slots.
+    """The cells of a specification's state, in the order of its variables' declaration, and their slots.
 
     Args:
-        domains: of each variable, with what it means.
-        states: the class of the state that actions and properties are given.
+        domains: the description and the domain of each variable.
+        states: the class of the `s` that actions and properties receive.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Layout:
     ):
         self.states = State if states is None else states
         self.states_made: dict[tuple[type[State], str], tuple[type[State], Mapping[str, Variable]]] = {}
-        """What states of this layout are, by their class and the prefix of their variables, once there is one."""
+        """The classes made for states of this layout, by class and prefix of variables; filled on first use."""
         self.variables: dict[str, Variable] = {}
         cells: list[tuple[str, Domain[Any]]] = []
         for name, (doc, domain) in domains.items():
@@ -64,11 +64,11 @@ class Layout:
                 cells.append((name, domain))
                 self.variables[name] = Variable(name, doc, at, partial=False)
         self.slots = tuple(_placed(cells))
-        """The slots of all cells."""
+        """The slots of all cells, in order."""
         self.words = self.slots[-1].word + 1 if self.slots else 1
-        """Words of a packed state; at least one."""
+        """The number of words of a packed state; at least one."""
         self.first_slot: list[int] = []
-        """By cell, the index of its first slot; of a cell without slots, that of the next one."""
+        """The index of each cell's first slot; for a cell without slots, the index of the next slot."""
         self.cells: list[Cell] = []
         first = 0
         for name, domain in cells:
@@ -77,7 +77,7 @@ class Layout:
             self.cells.append(Cell(name, domain, self.slots[first:following], self.words))
             first = following
         self.width = sum(cell.width for cell in self.cells)
-        """Bits of a packed state, without those that are left free."""
+        """The number of bits of a packed state, without those left free."""
 
     def first(self) -> Values:
         """The state in which every cell holds the first value of its domain."""
@@ -91,12 +91,12 @@ class Layout:
         return packed
 
     def unpack(self, packed: int) -> Values:
-        """The state that was packed."""
+        """The state with this packed form."""
         return tuple([cell.unpack(packed) for cell in self.cells])
 
 
 def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[SlotPlace]:
-    """The slots one after the other; one that does not fit into its word begins the next."""
+    """Place the slots one after the other; a slot that does not fit into a word starts the next."""
     word, free = 0, WORD
     within(sum(len(domain.slots) for _, domain in cells), "a state", "parts")
     for at, (cell, domain) in enumerate(cells):
@@ -104,7 +104,7 @@ def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[SlotPlace]:
             name, width = cell + slot.name, slot.width
             if width > WORD:
                 raise SpecificationError(
-                    f"variable {name}: it has {counted(slot.size)} values, more than {WORD} bits tell apart"
+                    f"variable {name}: it has {counted(slot.size)} values, more than {WORD} bits can hold"
                 )
             if width > free:
                 word, free = word + 1, WORD
@@ -113,7 +113,7 @@ def _placed(cells: Collection[tuple[str, Domain[Any]]]) -> Iterator[SlotPlace]:
 
 
 def distinct_names(values: Sequence[Any], plainly: Callable[[Any], str], in_full: Callable[[Any], str]) -> list[str]:
-    """These values as texts: plainly, or in full where another would be the same text.
+    """These values as texts: plainly, or in full where two plain texts would be equal.
 
     >>> distinct_names([1, "1", "a"], str, repr)
     ['1', "'1'", 'a']
@@ -130,24 +130,26 @@ def distinct_names(values: Sequence[Any], plainly: Callable[[Any], str], in_full
 
 
 class State(metaclass=Body):
-    """The variables of a specification, as attributes of the `s` that actions and properties are given.
+    """The variables of a specification, as attributes of the `s` of actions and properties.
 
-    To be subclassed: each variable is a line, `holder: ClientId | None = variable("Who has it.")`. What depends on
-    several of them is a method.
+    To be subclassed, with one line for each variable: `holder: ClientId | None = variable("Who has it.")`. A value
+    that depends on several variables is a method.
     """
 
     _layout: Layout
     _row: CellRow
     _own: Mapping[str, Variable]
-    """Its own variables, without those of parts."""
+    """Its own variables, without those of its parts."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for name, value in vars(cls).items():
             if isinstance(value, Declared) and name not in inspect.get_annotations(cls):
-                raise SpecificationError(f"variable {cls.__name__}.{name}: its type does not stand before it")
+                raise SpecificationError(
+                    f"variable {cls.__name__}.{name}: it has no type: write {name}: Type = variable(...)"
+                )
             if isinstance(value, Declared) and (hasattr(State, name) or name in inspect.get_annotations(State)):
-                raise SpecificationError(f"variable {cls.__name__}.{name}: the name is taken by the language")
+                raise SpecificationError(f"variable {cls.__name__}.{name}: the language uses that name itself")
             if isinstance(value, Domain | MappingDomain):
                 raise SpecificationError(f"variable {cls.__name__}.{name}: {_declared(name)}")
         for name, type_ in inspect.get_annotations(cls).items():
@@ -156,7 +158,7 @@ class State(metaclass=Body):
 
     @classmethod
     def members(cls) -> dict[str, Declared | type[State]]:
-        """The variables, and the parts with the classes of their states, in the order of their declaration."""
+        """The variables, and the parts with the classes of their states, in order of declaration."""
         return _members_of(cls)
 
     def __new__(cls, layout: Layout, row: CellRow | None = None, prefix: str = "") -> State:  # noqa: D102
@@ -177,7 +179,7 @@ class State(metaclass=Body):
 
     @classmethod
     def _laid_out(cls, layout: Layout, prefix: str) -> tuple[type[State], Mapping[str, Variable]]:
-        """A class that has a property for each plain variable: reading is what happens most. And the variables."""
+        """A class with a property for each plain variable, because reads are the most frequent; and the variables."""
         own = {name.removeprefix(prefix): of for name, of in layout.variables.items() if name.startswith(prefix)}
         own = {name: of for name, of in own.items() if "." not in name}
         plain = {name: _plain(of.name, of.at) for name, of in own.items() if isinstance(of.at, int)}
@@ -200,9 +202,11 @@ class State(metaclass=Body):
         if isinstance(variable.at, int):
             self._row.write(variable.at, value, variable.name)
         elif not isinstance(value, Mapping):
-            raise SpecificationError(f"{name} = {safe_repr(value)}: it is a mapping, and is assigned a mapping")
+            raise SpecificationError(
+                f"{name} = {safe_repr(value)}: the variable is a mapping, so the value must be one"
+            )
         elif value is not self.__dict__[name]:
-            # Who has the mapping that it was goes on seeing that one: `s.a, s.b = s.b, s.a`.
+            # Code that holds the old mapping keeps seeing the old values: `s.a, s.b = s.b, s.a`.
             values, row = dict(value), self._row
             self.__dict__[name].detach(row.kept())
             self.__dict__[name] = mapping_of(variable, row)
@@ -210,13 +214,13 @@ class State(metaclass=Body):
 
     def _unknown(self, name: str) -> str:
         if name in self.__dict__:
-            return f"{name} is a part, and is changed by its variables"
+            return f"{name} is a part: assign to its variables"
         return no_variable(name, self._own)
 
 
 @cache
 def _members_of(cls: type[State]) -> dict[str, Declared | type[State]]:
-    """See `State.members`; asked of the same classes for each window."""
+    """See `State.members`; cached, because each window reads the same classes."""
     found: dict[str, Declared | type[State]] = {}
     for base in reversed(cls.__mro__):
         of_parts = [name for name in inspect.get_annotations(base) if name not in vars(base)]
@@ -229,27 +233,25 @@ def _members_of(cls: type[State]) -> dict[str, Declared | type[State]]:
                 found[name] = types[name]
             elif name in types and get_origin(types[name]) is not ClassVar:
                 raise SpecificationError(
-                    f"variable {base.__name__}.{name}: {_declared(name)}; or {name_of(types[name])} is to be a "
-                    "class of states, that of a part"
+                    f"variable {base.__name__}.{name}: {_declared(name)}; or {name_of(types[name])} must be the "
+                    "class of states of a part"
                 )
     return found
 
 
 def no_variable(name: str, known: Collection[str]) -> str:
-    """What is wrong with a variable that does not exist."""
+    """The message for a variable that does not exist."""
     if known:
         return f"there is no variable {name}; there are {', '.join(known)}"
-    return (
-        f"there is no variable {name}, and no other: a specification names its class of states, Specification[States]"
-    )
+    return f"there is no variable {name}, nor any: a specification names its class of states, Specification[States]"
 
 
 def _declared(name: str) -> str:
-    return f"it is declared {name}: Type = variable('What it means.')"
+    return f"declare it as {name}: Type = variable('What it means.')"
 
 
 class Window:
-    """An engine's handle of a State: it moves the State from state to state, and takes what was assigned."""
+    """An engine's handle of a State: it loads states into it and collects assignments."""
 
     __slots__ = ("_base", "_row", "layout", "s")
 
@@ -260,7 +262,7 @@ class Window:
         self._base: Values = ()
 
     def load(self, values: Values) -> State:
-        """Put the window on this state; what was assigned before is gone."""
+        """Move the window to this state, dropping earlier assignments."""
         self._base = values
         self._row.values[:] = values
         self._row.dirty.clear()
@@ -268,25 +270,25 @@ class Window:
 
     @property
     def dirty(self) -> Collection[int]:
-        """Which cells were assigned since the state was loaded; always the same object, which goes on being that."""
+        """The cells assigned since the state was loaded; always the same object, updated in place."""
         return self._row.dirty
 
     def reset(self) -> None:
-        """Undo what was assigned since the state was loaded."""
+        """Undo the assignments since the state was loaded."""
         row, base = self._row, self._base
         for at in row.dirty:
             row.values[at] = base[at]
         row.dirty.clear()
 
     def writable(self, writer: str | None) -> None:
-        """Let this action assign to the state; with None nothing may."""
+        """Let this action assign to the state; with None, nothing may."""
         self._row.writer = writer
 
     def changed(self) -> Values:
-        """The state with what was assigned since it was loaded, every value in its canonical form.
+        """The state with all assignments since it was loaded, every value in its canonical form.
 
         Raises:
-            OutOfCell: a value that its domain does not hold.
+            OutOfCell: a value is outside its domain.
         """
         row = self._row
         if not row.dirty:
@@ -297,20 +299,20 @@ class Window:
         return tuple(values)
 
     def packed(self, before: int) -> int:
-        """The same as `changed`, packed; `before` is the state on which the window was put."""
+        """The same as `changed`, packed; `before` is the loaded state, packed."""
         cells, values = self.layout.cells, self._row.values
         for at in self._row.dirty:
             before = before & ~cells[at].mask | cells[at].pack(values[at])
         return before
 
     def assigned(self) -> dict[str, tuple[Any, Any]]:
-        """Which cells were assigned since the state was loaded: their values before and now."""
+        """The cells assigned since the state was loaded: their values before and now."""
         return {
             self.layout.cells[at].name: (self._base[at], self._row.values[at]) for at in sorted(set(self._row.dirty))
         }
 
     def watch(self) -> set[int]:
-        """From now on, gather the cells that are read, and return the growing set of them."""
+        """Start recording the cells that are read; returns the growing set."""
         self._row.looked_at = set()
         return self._row.looked_at
 
@@ -326,7 +328,7 @@ def _plain(name: str, at: int) -> property:
 
 
 def _missing(name: str) -> property:
-    """A variable that is declared, and does not exist under these constants."""
+    """A declared variable that does not exist under these constants."""
 
     def get(self: State) -> Any:
         raise SpecificationError(self._unknown(name))

@@ -1,8 +1,7 @@
-"""Interchangeable values: the words that make domains of them, or of what is made from them.
+"""Interchangeable values: the words that make domains of them and of values made from them.
 
-A *sort* of interchangeable values is what Murphi calls a scalarset and TLC a symmetry set. A system whose servers
-all do the same goes on doing it when they exchange their names. What exchanges them is a permutation, see
-`permutations`.
+A *sort* of interchangeable values is Murphi's scalarset and TLC's symmetry set. A system whose servers all behave
+alike stays the same when they exchange their names. A permutation exchanges them, see `permutations`.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from spec.language.permutations import Moving, Permutation, disjoint_union
 
 
 def interchangeable(sort: str, values: Domain[Any] | Iterable[Any]) -> Domain[Any]:
-    """These values, none of which is special; `sort` says what one of them is called: "server".
+    """These values, none of which is special; `sort` names one of them: "server".
 
-    What looks at them must give the same if they exchange their names; `--symmetry` finds out whether it does.
+    Code that uses them must give the same result if they exchange their names; `--symmetry` checks that it does.
     """
     domain = as_domain(values)
     if values_are_anonymous():
@@ -43,9 +42,9 @@ def interchangeable(sort: str, values: Domain[Any] | Iterable[Any]) -> Domain[An
 
 
 def every_combination(make: Callable[..., Any], /, **parts: Domain[Any] | Iterable[Any]) -> Domain[Any]:
-    """What is made from each choice of the parts, in their order: a record of them, a path, a name.
+    """A value made from each choice of the parts, in their order: a record of them, a path, a name.
 
-    A permutation moves what is made by moving what it is made from.
+    A permutation moves the parts and makes the value again.
     """
     domains = {name: as_domain(part) for name, part in parts.items()}
     choices = choices_of(domains)
@@ -60,7 +59,7 @@ def every_combination(make: Callable[..., Any], /, **parts: Domain[Any] | Iterab
 
 
 def either(*choices: Domain[Any] | Iterable[Any]) -> Domain[Any]:
-    """The values of the first domain, then those of the next; none may stand in two."""
+    """The values of the first domain, then those of the next; no value may be in two."""
     domains = [as_domain(choice) for choice in choices]
     both = EnumerationDomain(chain.from_iterable(domains))
     if sorts := disjoint_union(domain.sorts for domain in domains):
@@ -71,7 +70,7 @@ def either(*choices: Domain[Any] | Iterable[Any]) -> Domain[Any]:
 
 
 def part_of(domain: Domain[Any], *values: Any) -> Domain[Any]:
-    """Some values of a domain. A permutation moves them as it does there, and may move them to others."""
+    """Some values of a domain. A permutation moves them as in that domain, perhaps to values outside these."""
     for value in values:
         domain.rank(value)
     part = EnumerationDomain(values)

@@ -1,7 +1,7 @@
-"""The words of the language: constants, variables, actions, properties, views, and what is called within them.
+"""The words of the language: constants, variables, actions, properties, views, and functions called within them.
 
-A word only marks what it stands before; `Specification` collects the marks. An overriding method needs no
-second mark, so a variant overrides an action as it would any method, and `name = None` removes one.
+A word only marks the method after it; `Specification` collects the marks. An overriding method needs no mark of its
+own, so a variant overrides an action like any method, and `name = None` removes one.
 """
 
 from __future__ import annotations
@@ -20,49 +20,50 @@ from spec.language.identity import is_same_value
 
 F = TypeVar("F", bound=Callable[..., Any])
 Range = Domain[Any] | Iterable[Any] | Callable[..., Any]
-"""Where a parameter ranges: a domain, what can be made one, or a function of the specification that gives it; or of
-the specification and a state, `lambda self, s: s.messages`: then it ranges over what is there just now."""
+"""The range of a parameter: a domain, values that `as_domain` accepts, or a function of the specification that
+returns either. A function of the specification and a state, `lambda self, s: s.messages`, ranges over what is present
+in that state."""
 
-# What is said inside a rule.
+# Functions called inside a rule.
 
 
 def require(condition: object) -> None:
-    """The guard: where the condition does not hold, the action is not enabled and nothing has happened."""
+    """The guard: if the condition is false, the action is not enabled and nothing happens."""
     if not condition:
         raise Disabled
 
 
 def bound(condition: object) -> None:
-    """A guard that only keeps the search finite (a state constraint). It disables like `require`, but a state that it
-    closes is no deadlock, and a replay runs without it.
+    """A guard that only keeps the search finite (a state constraint). It disables like `require`, but a state left
+    without steps by a bound is no deadlock, and a replay ignores bounds.
     """
     if not condition and bounds_are_on():
         raise Bounded
 
 
 def where(condition: object) -> None:
-    """What a property or a view is about: only the states, or the steps, of which the condition holds.
+    """Limits a property or view to the states, or the steps, in which the condition holds.
 
-    Any other is no violation and no witness, and a view says nothing of it.
+    Any other is neither a violation nor a witness, and a view says nothing about it.
     """
     if not condition:
-        raise NotApplicable("`where` belongs into properties and views")
+        raise NotApplicable("`where` is for properties and views")
 
 
 _narrators: list[Callable[[str], None]] = []
 
 
 def say(sentence: str) -> None:
-    """A sentence for the reader of a trace, about what this step turned out to be. It changes nothing.
+    """Adds a sentence to a trace on what this step turned out to be. It changes nothing.
 
-    Sentences are heard only while a counterexample is printed, so they must not be built from the state.
+    Sentences are collected only while a counterexample is printed, so they must not be built from the state.
     """
     if _narrators:
         _narrators[-1](sentence)
 
 
-class narrated_to:  # noqa: N801 - reads as the word it is: `with listening(to.append):`
-    """While it is open, what actions `say` goes to the given function."""
+class narrated_to:  # noqa: N801 - reads as the word it is: `with narrated_to(sentences.append):`
+    """Within this context the sentences that actions `say` go to the given function."""
 
     def __init__(self, narrator: Callable[[str], None]):
         self.narrator = narrator
@@ -78,12 +79,12 @@ _unbounded = 0
 
 
 def bounds_are_on() -> bool:
-    """Whether `bound` disables actions just now."""
+    """Whether `bound` disables actions at present."""
     return not _unbounded
 
 
 class without_bounds:  # noqa: N801 - reads as the word it is
-    """While it is open, `bound` forbids nothing."""
+    """Within this context `bound` forbids nothing."""
 
     def __enter__(self) -> None:
         global _unbounded
@@ -94,7 +95,7 @@ class without_bounds:  # noqa: N801 - reads as the word it is
         _unbounded -= 1
 
 
-# What stands before a method.
+# Decorators.
 
 
 class Step(NamedTuple):
@@ -111,23 +112,23 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Mark:
-    """What a word says of the method behind it."""
+    """What a word says of the method after it."""
 
     kind: str
     parameters: Mapping[str, Range | OfState | Each] = field(default_factory=dict)
     when: Callable[[Any], object] | None = None
     of: tuple[str, ...] = ()
-    """Of a property of steps: the actions whose steps it is about; none: of every step."""
+    """For a property of steps: the actions whose steps it is about; empty: every step."""
     where: Callable[[Any, Any], object] | None = None
-    """Of a property of states: which of them it is about."""
+    """For a property of states: the states it is about."""
     actor: str = ""
-    """Of an action: the lane of a sequence diagram that does it, or a parameter whose values have lanes."""
+    """For an action: the actor's lane in a sequence diagram, or a parameter whose values have lanes."""
     receiver: str = ""
-    """The lane that it is done to."""
+    """For an action: the receiver's lane."""
 
     @property
     def family(self) -> str | None:
-        """The parameter for each of whose values there is an action."""
+        """The parameter whose every value makes an action of its own."""
         return next((name for name, given in self.parameters.items() if isinstance(given, Each)), None)
 
 
@@ -136,7 +137,7 @@ MARK = "__specification_mark__"
 
 @dataclass(frozen=True)
 class OfState:
-    """What a parameter ranges over in a state."""
+    """The range of a parameter as a function of the state."""
 
     given: Callable[[Any, Any], Any]
 
@@ -155,19 +156,19 @@ def each(
     like: Callable[[Any], Callable[..., Any]],
     actor: Callable[[Any, Any], str] | None = None,
 ) -> Any:
-    """What a parameter ranges over that makes several actions of one rule: `@action(do=each(DOES, like=STEPS.get))`.
+    """The range of a parameter that makes several actions of one rule: `@action(do=each(DOES, like=STEPS.get))`.
 
     Args:
-        values: of the specification, those for each of which there is an action.
-        like: of a value, the function whose name and sentence its action has.
-        actor: of the specification and a value, who does it, as `actor=` of an action says it; without it all are
-            done by the one whom the rule names.
+        values: a function of the specification that returns the values, one for each action.
+        like: a function of a value that returns the function with the action's name and description.
+        actor: a function of the specification and a value that returns the actor, in the form of an action's
+            `actor=`. Without it all actions have the rule's actor.
     """
     return Each(values, like, actor)
 
 
 class _Word:
-    """What stands before a method, bare or with the ranges of the method's parameters."""
+    """A decorator, bare or with the ranges of the method's parameters."""
 
     def __init__(self, kind: str, doc: str):
         self.kind = kind
@@ -176,31 +177,31 @@ class _Word:
     def _mark(self, when: Callable[[Any], object] | None, parameters: Mapping[str, Range]) -> Mark:
         ranges = {name: self._range(name, given) for name, given in parameters.items()}
         if when is not None and not _takes(when, 1):
-            raise SpecificationError(f"@{self.kind}: when= is a function of the specification, lambda self: ...")
+            raise SpecificationError(f"@{self.kind}: when= must be a function of the specification, lambda self: ...")
         return Mark(self.kind, ranges, when)
 
     def _put(self, mark: Mark, function: Callable[..., Any] | None) -> Any:
-        """The method with its mark, or what gives it to the one behind."""
+        """The method with its mark, or a decorator that marks it."""
 
         def put(function: Callable[..., Any]) -> Callable[..., Any]:
             if not callable(function):
-                raise SpecificationError(f"@{self.kind}: it stands before a method, not {safe_repr(function)}")
+                raise SpecificationError(f"@{self.kind} decorates a method, not {safe_repr(function)}")
             setattr(function, MARK, mark)
             return function
 
         return put if function is None else put(function)
 
     def _range(self, name: str, given: Any) -> Range | OfState | Each:
-        """As it is given; what can be gone through only once is listed, for it is asked for more often."""
+        """The range as given, except that an iterator is listed, because a range is read more than once."""
         if isinstance(given, Each):
             if self.kind != "action":
-                raise SpecificationError(f"@{self.kind}: {name}=each(...) makes several actions of a rule")
+                raise SpecificationError(f"@{self.kind}: {name}=each(...) is only for actions")
             return given
         if callable(given) and not isinstance(given, type):
             if _takes(given, 1):
                 if _is_named(given, "s"):
                     raise SpecificationError(
-                        f"@{self.kind}: {name}= is given the specification; of a state it is lambda self, s: ..."
+                        f"@{self.kind}: {name}= receives the specification; for a state write lambda self, s: ..."
                     )
                 return cast("Range", given)
             if _takes(given, 2):
@@ -208,7 +209,7 @@ class _Word:
             if _takes(given, 0):
                 return lambda self: given()
             raise SpecificationError(
-                f"@{self.kind}: {name}= is a domain, or a function, lambda self: ... or lambda self, s: ..."
+                f"@{self.kind}: {name}= must be a domain, or a function, lambda self: ... or lambda self, s: ..."
             )
         try:
             return listed(given) if isinstance(given, Iterator) else cast("Range", given)
@@ -220,7 +221,7 @@ class _Word:
 
 
 class _RuleWord(_Word):
-    """A word that stands before anything but a property."""
+    """A word for any method but an action or a property."""
 
     @overload
     def __call__(self, function: F, /) -> F: ...
@@ -242,7 +243,7 @@ class _RuleWord(_Word):
 
 
 class _ActionWord(_Word):
-    """The word that stands before an action, which may name who does it, and to whom."""
+    """The word for an action, which may name its actor and its receiver."""
 
     @overload
     def __call__(self, function: F, /) -> F: ...
@@ -269,7 +270,7 @@ class _ActionWord(_Word):
         **parameters: Range,
     ) -> Any:
         lanes = {"actor": actor, "receiver": receiver}
-        ranges = {name: given for name, given in lanes.items() if not isinstance(given, str)}  # parameters named so
+        ranges = {name: given for name, given in lanes.items() if not isinstance(given, str)}
         mark = replace(
             self._mark(when, {**parameters, **ranges}),
             actor=actor if isinstance(actor, str) else "",
@@ -279,7 +280,7 @@ class _ActionWord(_Word):
 
 
 class _PropertyWord(_Word):
-    """A word that stands before a property, which may be about some states, or some steps, only."""
+    """A word for a property, which may be limited to some states or some steps."""
 
     @overload
     def __call__(self, function: F, /) -> F: ...
@@ -307,9 +308,11 @@ class _PropertyWord(_Word):
     ) -> Any:
         actions = (of,) if isinstance(of, str) else tuple(of) if isinstance(of, Iterable) else ()
         if of != () and not (actions and all(isinstance(action, str) for action in actions)):
-            raise SpecificationError(f"@{self.kind}: of= is the name of an action, or several, not {safe_repr(of)}")
+            raise SpecificationError(
+                f"@{self.kind}: of= must be the name of an action, or several, not {safe_repr(of)}"
+            )
         if where is not None and not _takes(where, 2):
-            raise SpecificationError(f"@{self.kind}: where= is a method, or a function, lambda self, s: ...")
+            raise SpecificationError(f"@{self.kind}: where= must be a method, or a function, lambda self, s: ...")
         if where is not None and (of or self.kind == "transition_invariant"):
             raise SpecificationError(f"@{self.kind}: where= is for properties of states, and this is one of steps")
         if of and self.kind == "invariant":
@@ -318,34 +321,34 @@ class _PropertyWord(_Word):
 
 
 def _takes(given: Any, arguments: int) -> bool:
-    """Whether it can be called with so many: the specification, and a state."""
+    """Whether it can be called with this many arguments: the specification, and a state."""
     try:
         inspect.signature(given).bind(*[None] * arguments)
     except TypeError:
         return False
-    except ValueError:  # it does not say what it takes
+    except ValueError:  # its signature is unknown
         return arguments == 1
     return True
 
 
 def _is_named(given: Any, name: str) -> bool:
-    """Whether its one parameter has this name."""
+    """Whether it has one parameter, of this name."""
     try:
         return list(inspect.signature(given).parameters) == [name]
-    except ValueError:  # it does not say what it takes
+    except ValueError:  # its signature is unknown
         return False
 
 
 class Declaration:
-    """What has a name in the body of a class because a word gave it, and is no method."""
+    """A declaration in the body of a class that is no method: a variable, constant, switch or part."""
 
     kind: str
-    """What it is."""
+    """The word that made it."""
 
 
 @dataclass(frozen=True)
 class Declared(Declaration):
-    """A variable as it stands in a class of states: what it means, and where it is narrower than its type."""
+    """A variable in a class of states: its meaning, and its domain if that is narrower than its type."""
 
     kind = "variable"
     doc: str
@@ -354,90 +357,94 @@ class Declared(Declaration):
 
 
 def variable(doc: str, *, of: Callable[..., Any] | None = None, when: Callable[[Any], object] | None = None) -> Any:
-    """What a class of states says of a variable, in a line.
+    """Declares a variable, in one line of a class of states.
 
         holder: ClientId | None = variable("Who has it.")
 
     Args:
-        doc: what it stands for.
-        of: its domain, if that is not the one of its type: a function of the specification, `lambda self: range(3)`,
-            or of the specification and a key, `lambda self, key: ...`, of what a mapping holds there.
-        when: a function of the specification, whether the variable exists under its constants at all.
+        doc: its meaning.
+        of: its domain, if not that of its type: a function of the specification, `lambda self: range(3)`. For the
+            values of a mapping it may also take the key, `lambda self, key: ...`.
+        when: a function of the specification that says whether the variable exists under its constants.
     """
     if isinstance(doc, Domain | MappingDomain):
         raise SpecificationError(
-            f"variable({doc}): in its brackets stands what it means, name: Type = variable('What it means.'); "
-            "its domain is that of its type, or given by of="
+            f"variable({doc}): the argument is its meaning, name: Type = variable('What it means.'); "
+            "its domain comes from its type, or from of="
         )
     what = f"variable({safe_repr(doc)})"
     if not isinstance(doc, str):
         raise SpecificationError(
-            f"{what}: it is a line in a class of states, name: Type = variable('What it means.', of=lambda self: ...)"
+            f"{what}: the argument is its meaning, name: Type = variable('What it means.', of=lambda self: ...)"
         )
     if of is not None and not (callable(of) and any(_takes(of, arguments) for arguments in range(3))):
         raise SpecificationError(
-            f"{what}: of= is a function of the specification, lambda self: ..., or also of a key, "
+            f"{what}: of= must be a function of the specification, lambda self: ..., or of it and a key, "
             "lambda self, key: ..."
         )
     if when is not None and not _takes(when, 1):
-        raise SpecificationError(f"{what}: when= is a function of the specification, lambda self: ...")
+        raise SpecificationError(f"{what}: when= must be a function of the specification, lambda self: ...")
     return Declared(inspect.cleandoc(doc), of, when)
 
 
 initial = _RuleWord(
     "initial",
-    """The initial state, `(self, s)`: it assigns the variables that do not start with the first value of their
-    domain. With parameters there is one initial state for each of their values.""",
+    """The initial state, `(self, s)`. It assigns the variables that do not start with the first value of their
+    domain. With parameters there is one initial state for each choice of their values.""",
 )
 action = _ActionWord(
     "action",
-    """What may happen, `(self, s, **parameters)`: guard, then effect. For given parameters it must do the same
-    in the same state; all choice is in the parameters, each of which takes every value of its type, or of a range,
-    `@action(broker=BROKERS)`, or of what there is in the state, `@action(m=lambda self, s: s.messages)`. With `when=`
-    a function of the specification says whether it exists under these constants at all. `actor=` and `receiver=` are
-    for traces: who does it, and to whom, each a parameter (`actor="follower"`) or in words (`receiver="ZooKeeper"`,
-    `actor="controller of broker {broker}"`, or with what the specification has, `receiver="{self.leader}"`); else it
-    is done by the first parameter whose values are interchangeable, or by its part.
-    Where the system may end, and that is no deadlock, is said by an action that has a guard and no effect (TLA+'s
+    """A step that may happen, `(self, s, **parameters)`: guard, then effect. It must be deterministic: with the same
+    parameters in the same state it does the same. All choice is in the parameters. Each takes every value of its
+    type, of a range, `@action(broker=BROKERS)`, or of a part of the state, `@action(m=lambda self, s: s.messages)`.
+    `when=` is a function of the specification that says whether the action exists under its constants.
+    `actor=` and `receiver=` name the lanes in traces and sequence diagrams. Each is a parameter (`actor="follower"`)
+    or words (`receiver="ZooKeeper"`), which may contain a parameter (`actor="controller of broker {broker}"`) or an
+    attribute of the specification (`receiver="{self.leader}"`). By default the actor is the first parameter whose
+    values are interchangeable, or else the action's part.
+    An action with a guard and no effect marks states where the system may end, so that they are no deadlock (TLA+'s
     `Terminating`).""",
 )
 invariant = _PropertyWord(
     "invariant",
-    """What holds in every state, `(self, s, **parameters) -> bool`; with parameters, for all of their values. With
-    `where=`, a method or a function of the specification and a state, it holds wherever that does.""",
+    """A condition that holds in every state, `(self, s, **parameters) -> bool`; with parameters, for all their
+    values. `where=`, a method or a function of the specification and a state, limits it to the states for which it is
+    true.""",
 )
 transition_invariant = _PropertyWord(
     "transition_invariant",
-    """What holds of every step, `(self, before, step, after, **parameters) -> bool`, those that change nothing
-    included. `step` has `action` and `parameters`. With `of=`, an action, several, or a rule that makes several, it
-    is about their steps alone, `(self, before, after, **parameters) -> bool`; its parameters are the step's.""",
+    """A condition that holds for every step, `(self, before, step, after, **parameters) -> bool`, including steps
+    that change nothing. `step` has `action` and `parameters`. `of=`, one or several actions or a rule that makes
+    several, limits it to their steps, `(self, before, after, **parameters) -> bool`; its parameters are then the
+    step's.""",
 )
 sometimes = _PropertyWord(
     "sometimes",
-    """A witness that must exist: a state, `(self, s) -> bool`, or a step, `(self, before, step, after) -> bool`.
-    A model in which what it is about never happens must not pass. `where=` and `of=` as for the properties; there is
-    no such witness where none of the actions exists.""",
+    """A witness that must exist: a state, `(self, s) -> bool`, or a step, `(self, before, step, after) -> bool`. A
+    model in which it never occurs must not pass. `where=` and `of=` work as for the other properties. If none of the
+    actions in `of=` exists, neither does the witness.""",
 )
 view = _RuleWord(
     "view",
-    """A sentence about a state, `(self, s, **parameters) -> str`, for the reader of a trace: it is printed where it
-    becomes another than it was; it is empty where there is nothing to say. It is evaluated only when a trace is
-    printed, and changes no statistics and no verdict.""",
+    """A sentence about a state, `(self, s, **parameters) -> str`, for the reader of a trace. It is printed when it
+    changes; it is empty if there is nothing to say. It is evaluated only when a trace is printed, and affects neither
+    statistics nor verdicts.""",
 )
 picture = _RuleWord(
     "picture",
     """A drawing of a state, `(self, s, **parameters) -> Drawing | None`, for a person who steps through states: a log
-    as cells, a queue, a tree, see `spec.language.pictures`. Like a view it changes no statistics and no verdict.""",
+    as cells, a queue, a tree, see `spec.language.pictures`. Like a view it affects neither statistics nor
+    verdicts.""",
 )
 assumption = _RuleWord(
     "assumption",
-    """What must hold of the constants, `(self) -> bool`. Its docstring is the message when it does not.""",
+    """A condition on the constants, `(self) -> bool`. Its docstring is the message if the condition is false.""",
 )
 
 
 @dataclass(frozen=True)
 class Constant(Declaration):
-    """A constant of a specification: its default, what it means, and which values it takes."""
+    """A constant of a specification: its default, its meaning, and the values it may have."""
 
     default: Any
     doc: str
@@ -448,7 +455,7 @@ class Constant(Declaration):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """Which of the two words declared it."""
+        """The word that declared it."""
         return "switch" if self.switch else "constant"
 
     @property
@@ -458,7 +465,7 @@ class Constant(Declaration):
 
     @property
     def forms(self) -> tuple[Any, ...] | None:
-        """All values that it takes, where they can be counted up: those of `among`, or of an enumeration."""
+        """All values that it may have, where they can be counted up: those of `among`, or of an enumeration."""
         if self.allowed_values is not None:
             return self.allowed_values
         return tuple(self.type) if issubclass(self.type, Enum) else None
@@ -473,31 +480,31 @@ class Constant(Declaration):
         return {int: "an integer", str: "a string"}.get(self.type, f"a {self.type.__name__}")
 
     def admits(self, value: object) -> bool:
-        """Whether the value is of the right type, and within the enumeration if there is one."""
+        """Whether the value has the right type, and is in the enumeration if there is one."""
         if self.allowed_values is not None:
             return any(is_same_value(value, form) for form in self.allowed_values)
         return type(value) is self.type and _is_immutable(value)
 
 
 def kind_of(value: object) -> str:
-    """What a value in the body of a class is: by its mark, or as what is declared; empty for anything else."""
+    """The word that marked or declared a value in the body of a class; empty for anything else."""
     mark = getattr(value, MARK, None)
     return mark.kind if mark else value.kind if isinstance(value, Declaration) else ""
 
 
 class _Names(dict[str, Any]):
-    """The names of a class body, none of which stands for two things in it."""
+    """The names of a class body; a name cannot be declared twice."""
 
     def __setitem__(self, name: str, value: Any) -> None:
         kind, before = kind_of(value), kind_of(self.get(name))
         if before:
             article = "an" if before[0] in "aio" else "a"
-            raise SpecificationError(f"{kind} {name}: {article} {before} has that name".lstrip())
+            raise SpecificationError(f"{kind} {name}: {article} {before} already has that name".lstrip())
         super().__setitem__(name, value)
 
 
 class Body(type):
-    """The class of classes in whose bodies words stand: a name that stands twice is refused."""
+    """The metaclass of classes with declarations; it refuses a name that is declared twice."""
 
     @classmethod
     def __prepare__(cls, name: str, bases: tuple[type, ...], /, **_: Any) -> _Names:
@@ -505,7 +512,7 @@ class Body(type):
 
 
 def plain(value: Any) -> Any:
-    """A value as a constant holds it: what counts as an integer is one, such as numpy's, also within a tuple or set.
+    """A value as a constant holds it: any integer, such as numpy's, becomes an int, also within a tuple or set.
 
     >>> plain(3), plain(True), plain("3")
     (3, True, '3')
@@ -519,15 +526,15 @@ def plain(value: Any) -> Any:
 
 
 def constant(default: Any, doc: str, *, at_least: int | None = None, at_most: int | None = None) -> Any:
-    """A constant, with its default. Immutable."""
+    """Declares a constant with its default, which must be immutable."""
     return _constant(default, doc, False, None, at_least, at_most)
 
 
 def switch(default: Any, doc: str, *, among: Iterable[Any] | None = None) -> Any:
-    """A constant that turns a fix on or off, or picks one of its historical forms."""
+    """Declares a constant that turns a fix on or off, or picks one of its historical forms."""
     forms = None if among is None else tuple(map(plain, listed(among)))
     if forms is None and type(default) is not bool:
-        raise SpecificationError(f"switch({safe_repr(default)}): without among= it is True or False")
+        raise SpecificationError(f"switch({safe_repr(default)}): without among= the default must be True or False")
     return _constant(default, doc, True, forms, None, None)
 
 
@@ -538,17 +545,17 @@ def _constant(
     if not _is_immutable(default):
         raise SpecificationError(f"{what}: its default must be immutable")
     if not isinstance(doc, str):
-        raise SpecificationError(f"{what}: behind its default stands what it means, in a string")
+        raise SpecificationError(f"{what}: its second argument is its meaning, a string")
     made = Constant(plain(default), inspect.cleandoc(doc), switch, among, at_least, at_most)
     if not made.admits(made.default):
-        raise SpecificationError(f"{what}: it must be {made.allowed}")
+        raise SpecificationError(f"{what}: the default must be {made.allowed}")
     if not all(bound is None or type(bound) is type(made.default) for bound in (at_least, at_most)):
-        raise SpecificationError(f"{what}: at_least= and at_most= are of the type of its default")
+        raise SpecificationError(f"{what}: at_least= and at_most= must have the type of its default")
     return made
 
 
 def _is_immutable(value: object) -> bool:
-    """Whether it stays what it is, and equals itself."""
+    """Whether it is hashable, is no iterator, and equals itself."""
     try:
         hash(value)
     except TypeError:

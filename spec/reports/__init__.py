@@ -1,11 +1,11 @@
-"""Reports: the result of a check as a file for those who did not run it. Nothing here knows of Kafka.
+"""Reports: the result of a check as a file for people who did not run it. This package knows nothing of Kafka.
 
     from spec.reports import write
     write(check(Lease), Path("lease.html"))
 
-`to_html` makes one file that needs nothing else, `to_markdown` what GitHub and its like render, `to_junit` what CI
-servers read. All of them tell a `Result`, and nothing that is not in it; of a check that came to no result,
-`write_unfinished` tells what is known.
+`to_html` makes one self-contained file, `to_markdown` the Markdown that GitHub and similar sites render, `to_junit`
+the XML of CI servers. All of them present a `Result`, and nothing else. For a check without a result,
+`write_unfinished` reports what is known.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 FORMATS: Final[Mapping[str, Callable[[Result], str]]] = {".html": to_html, ".md": to_markdown}
-"""What a report can be, by the end of its file's name."""
+"""The formats of reports, by the suffix of the file."""
 _UNFINISHED: Final[Mapping[str, Callable[[Unfinished], str]]] = {
     ".html": unfinished_to_html,
     ".md": unfinished_to_markdown,
@@ -46,46 +46,46 @@ _UNFINISHED: Final[Mapping[str, Callable[[Unfinished], str]]] = {
 
 
 def write(result: Result, path: Path) -> None:
-    """Write a report in the format that the file's name says.
+    """Write a report in the format of the file's suffix.
 
     Raises:
-        UsageError: it says none.
-        OSError: the file cannot be written; then there is no half of it.
+        UsageError: the suffix stands for no format.
+        OSError: the file cannot be written; then no partial file is left.
     """
     require_format(path)
     write_whole(path, FORMATS[path.suffix](result))
 
 
 def write_unfinished(unfinished: Unfinished, path: Path) -> None:
-    """Write what came of a check that came to no result: a report of an earlier run would say that all went well.
+    """Write a report on a check without a result, because an earlier run's report would claim success.
 
     Raises:
-        UsageError: the name of the file says no format.
-        OSError: it cannot be written; then there is no half of it.
+        UsageError: the suffix stands for no format.
+        OSError: the file cannot be written; then no partial file is left.
     """
     require_format(path)
     write_whole(path, _UNFINISHED[path.suffix](unfinished))
 
 
 def require_format(path: Path) -> None:
-    """Require that a file's name says which report is meant.
+    """Require that a file's suffix stands for a format.
 
     Raises:
-        UsageError: it says none.
+        UsageError: it does not.
     """
     if path.suffix not in FORMATS:
-        raise UsageError(f"{path}: a report is FILE{' or FILE'.join(FORMATS)}; for JUnit there is --junit-xml FILE")
+        raise UsageError(f"{path}: a report must be FILE{' or FILE'.join(FORMATS)}; for JUnit use --junit-xml FILE")
 
 
 def require_writable(path: Path) -> None:
-    """Require that a file can be written, before hours are spent on what is to stand in it. It stays as it is.
+    """Require that a file can be written, before hours are spent on its content. The file stays as it is.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: it cannot be written.
     """
     there = os.path.lexists(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
-        return  # to open a pipe might wait for its reader
+        return  # opening a pipe might wait for its reader
     try:
         path.open("ab").close()
         if not there:
@@ -95,10 +95,10 @@ def require_writable(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text to a file, all of it or nothing: half a report would be taken for a whole one.
+    """Write a text to a file completely or not at all: half a report would be taken for a whole one.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     try:
         path.write_text(text, encoding="utf-8")

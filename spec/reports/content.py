@@ -1,4 +1,4 @@
-"""What every report tells of a result, in words and rows; how it looks is each report's own."""
+"""The content of every report on a result, in words and rows; each format has its own layout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VERDICTS: Final[Mapping[str, str]] = {
     "vacuous": "open",
     "interrupted": "open",
 }
-"""What a verdict means to who has to act on it."""
+"""Each verdict as good, open or bad news."""
 
 
 class Setting(NamedTuple):
@@ -32,27 +32,27 @@ class Setting(NamedTuple):
 
 
 def settings(result: Result, values: Mapping[str, Any]) -> list[Setting]:
-    """The constants or the switches of a result, with what they mean."""
+    """The constants or the switches of a result, with their descriptions."""
     return [Setting(name, show(value), result.documentation.get(name, "")) for name, value in values.items()]
 
 
 def summary(result: Result) -> str:
-    """What the verdict says, in a sentence."""
+    """The verdict as a sentence."""
     if result.because:
         return result.because
-    which = "Every property holds" if result.wants_every_action else "Every property that was asked for holds"
-    but = " but those that are accepted" if result.accepted else ""
-    seen = f", each witness is there, and each action is taken{but}" if result.wants_every_action else ""
-    return f"{which} in all states that there are{seen}."
+    which = "Every property holds" if result.wants_every_action else "Every selected property holds"
+    but = " except the accepted ones" if result.accepted else ""
+    seen = f", each witness occurs, and each action is taken{but}" if result.wants_every_action else ""
+    return f"{which} in all states{seen}."
 
 
 def known(result: Result) -> list[str]:
-    """Records of what was found, in a sentence each."""
+    """The recorded anomalies that were found, in a sentence each."""
     return [f"Known: {it.property} is {it.id} ({it.ticket}), {it.releases}; {it.fix}." for it in result.known]
 
 
 def checked(result: Result) -> list[tuple[str, str]]:
-    """What was checked, but for its constants and switches: what it is called, and what it is."""
+    """The subject of the check without constants and switches: names and values."""
     return [
         ("system", result.system),
         *([("release", result.release)] if result.release is not None else []),
@@ -66,14 +66,14 @@ def checked(result: Result) -> list[tuple[str, str]]:
 
 
 def bounds(result: Result) -> str:
-    """Within which bounds was explored, in words."""
+    """The bounds of the exploration, in words."""
     words = {"max_states": "{:,} states", "max_depth": "depth {:,}"}
     given = [words[name].format(bound) for name, bound in result.bounds.items() if bound is not None]
     return " and ".join(given) if given else "none but those of the model"
 
 
 def figures(result: Result) -> list[tuple[str, str]]:
-    """The statistics that the verdict rests on."""
+    """The statistics behind the verdict."""
     return [
         ("distinct states", f"{result.distinct_states:,}"),
         ("generated", f"{result.generated_states:,}"),
@@ -89,12 +89,12 @@ def figures(result: Result) -> list[tuple[str, str]]:
 
 
 def witnesses(result: Result) -> list[PropertyResult]:
-    """What must be possible."""
+    """The witnesses that must exist."""
     return [each for each in result.properties if each.kind == "sometimes"]
 
 
 def properties(result: Result) -> list[PropertyResult]:
-    """What must hold."""
+    """The properties that must hold."""
     return [each for each in result.properties if each.kind != "sometimes"]
 
 
@@ -109,7 +109,7 @@ def decided(judged: PropertyResult) -> str:
 
 
 def states(number: int) -> str:
-    """So many states.
+    """A number of states as text.
 
     >>> states(1), states(1200)
     ('1 state', '1,200 states')
@@ -118,30 +118,30 @@ def states(number: int) -> str:
 
 
 def coverage(result: Result) -> str:
-    """Which actions were never taken, or never changed anything, in a sentence or two."""
+    """The actions that were never taken or never changed anything, in a sentence or two."""
     never, whole = result.never_taken, result.verdict in {"holds", "vacuous"}
-    told = "Each action is taken."
+    text = "Each action is taken."
     if never:
-        told = f"{'Never taken' if whole else 'Not taken as far as it went'}: {', '.join(never)}."
+        text = f"{'Never taken' if whole else 'Not taken so far'}: {', '.join(never)}."
     if result.without_effect:
-        told += f" Taken without effect, always: {', '.join(result.without_effect)}."
-    return told
+        text += f" Taken, but always without effect: {', '.join(result.without_effect)}."
+    return text
 
 
 def heading(trace: Trace) -> str:
-    """What a trace shows."""
+    """The heading of a trace."""
     if trace.witness:
         return f"The way to {trace.broken}, in {states(trace.length)}"
     if trace.broken == DEADLOCK:
-        return f"How it comes to a deadlock, in {states(trace.length)}"
+        return f"The way to a deadlock, in {states(trace.length)}"
     return f"How {trace.broken} breaks, in {states(trace.length)}"
 
 
 def has_lanes(trace: Trace) -> bool:
-    """Whether anyone is said to act in it, so that a sequence diagram tells more than the text."""
+    """Whether its steps have actors, so that a sequence diagram says more than the text."""
     return any(step.lanes.actor for step in trace.steps)
 
 
 def made_by(result: Result) -> str:
-    """By which versions of what it was found."""
+    """The versions of the software that found the result."""
     return ", ".join(f"{name} {version}" for name, version in versions(result.engine).items())

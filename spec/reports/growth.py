@@ -1,4 +1,4 @@
-"""How a search grew, level by level: as a picture, and as a diagram of Mermaid's."""
+"""The growth of a search, level by level: as a picture, and as a Mermaid diagram."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spec.checking.result import LevelResult
 from spec.reports.content import states
 
 MOST: Final = 120
-"""Bars that a picture has; of more levels some stand for several, each with the largest of these."""
+"""The most bars of a picture; with more levels a bar stands for several, and shows the largest of them."""
 HEIGHT: Final = 100
 COLOURED: Final = (
     "---",
@@ -20,11 +20,11 @@ COLOURED: Final = (
     '      plotColorPalette: "#4d7fae"',
     "---",
 )
-"""Mermaid's own bars are hardly seen on white."""
+"""A theme, because Mermaid's own bars are hardly visible on white."""
 
 
 def sentence(levels: Sequence[LevelResult]) -> str:
-    """How many levels there are, and which is the largest."""
+    """The number of levels, and the largest one."""
     if not levels:
         return "No level was complete."
     largest = max(levels, key=lambda each: each.states)
@@ -33,7 +33,7 @@ def sentence(levels: Sequence[LevelResult]) -> str:
 
 
 def svg(levels: Sequence[LevelResult]) -> str:
-    """Bars, as high as a level has states. They are as wide as there is room, so no words stand in it."""
+    """Bars whose heights are the states of each level. Their width depends on the page, so they contain no text."""
     bars = bucket_levels(levels)
     highest = max((each.states for each in bars), default=1)
     drawn = [_bar(place, each, HEIGHT * each.states / highest) for place, each in enumerate(bars)]
@@ -48,12 +48,12 @@ def svg(levels: Sequence[LevelResult]) -> str:
 
 
 def _bar(place: int, level: LevelResult, height: float) -> str:
-    """A bar that says its figures where one points at it; what is not empty is seen."""
+    """A bar with its figures as a tooltip; a nonempty level is always visible."""
     high = max(0.6, height)
-    told = f"level {level.level:,}: {states(level.states)}, {level.distinct_states:,} with all before"
+    tooltip = f"level {level.level:,}: {states(level.states)}, {level.distinct_states:,} in total"
     return (
         f'<rect x="{place + 0.06:.2f}" y="{HEIGHT - high:.1f}" width="0.88" height="{high:.1f}">'
-        f"<title>{told}</title></rect>"
+        f"<title>{tooltip}</title></rect>"
     )
 
 
@@ -73,7 +73,7 @@ def mermaid(levels: Sequence[LevelResult]) -> str:
 
 
 def bucket_levels(levels: Sequence[LevelResult], most: int = MOST) -> list[LevelResult]:
-    """So many at most: of several in a row the largest.
+    """At most this many levels: the largest of each group of neighbours.
 
     >>> [each.level for each in bucket_levels([LevelResult(n, n % 3, 0, 0, 0.0) for n in range(1, 8)], most=4)]
     [2, 4, 5, 7]

@@ -1,7 +1,8 @@
-"""A report as JUnit XML, which CI servers read: a test case for each property and witness, one for all actions.
+"""A report as JUnit XML for CI servers: a test case for each property and witness, and one for all actions.
 
-Some case fails, or is an error, just where the command does not exit with 0. What was not decided because something
-else broke before is skipped; what was not decided because of a bound, or as it was interrupted, is an error.
+A case fails or is an error exactly if the command exits with a code other than 0. A property that was not decided
+because another one broke first is skipped; one that was not decided because of a bound or an interruption is an
+error.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from spec.reports.content import bounds, decided
 from spec.reports.unfinished import Unfinished
 
 ACTIONS: Final = "every action is taken"
-"""The case for all actions; no property has such a name."""
+"""The name of the case for all actions, which no property can have."""
 
 
 class JUnitCase(NamedTuple):
@@ -27,15 +28,15 @@ class JUnitCase(NamedTuple):
 
     name: str
     outcome: Literal["", "failure", "error", "skipped"] = ""
-    """Empty if it passes."""
+    """The outcome; empty if the case passes."""
     message: str = ""
     text: str = ""
     kind: str = ""
-    """Of what: invariant, ..."""
+    """The kind of the property: invariant, ..."""
 
 
 def to_junit(result: Result) -> str:
-    """The file."""
+    """The result as JUnit XML."""
     about = {
         **({"release": result.release} if result.release is not None else {}),
         **{f"constants.{name}": show(value) for name, value in result.constants.items()},
@@ -53,7 +54,7 @@ def to_junit(result: Result) -> str:
 
 
 def unfinished_to_junit(unfinished: Unfinished) -> str:
-    """The file of a check without a result."""
+    """A check without a result as JUnit XML."""
     way = [] if unfinished.trace is None else ["", f"{unfinished.heading}:", "", str(unfinished.trace)]
     text = "\n".join([f"Error: {unfinished.message}", *way])
     return _suite(unfinished.system, [JUnitCase("check", "error", unfinished.message, text, "error")], 0.0, {})
@@ -64,8 +65,8 @@ def _properties(result: Result) -> Iterator[JUnitCase]:
     missing = "its trace is shown with --continue"
     for each in result.properties:
         if each.verdict == "violated":
-            told = "; known: ".join([decided(each), *(str(it) for it in result.known if it.property == each.name)])
-            yield JUnitCase(each.name, "failure", told, traces.get(each.name, missing), each.kind)
+            message = "; known: ".join([decided(each), *(str(it) for it in result.known if it.property == each.name)])
+            yield JUnitCase(each.name, "failure", message, traces.get(each.name, missing), each.kind)
         elif each.verdict == "unwitnessed":
             outcome: Literal["skipped", "failure"] = "skipped" if each.name in result.accept_vacuous else "failure"
             yield JUnitCase(each.name, outcome, decided(each), result.documentation.get(each.name, ""), each.kind)
@@ -76,7 +77,7 @@ def _properties(result: Result) -> Iterator[JUnitCase]:
 
 
 def _actions(result: Result) -> JUnitCase:
-    """Dead actions count where all was explored and nothing else was asked for, but for those that are accepted."""
+    """Dead actions count after a complete search for all properties, except accepted ones."""
     dead = [name for name in result.never_taken if name not in result.accept_vacuous]
     if not dead:
         return JUnitCase(ACTIONS)

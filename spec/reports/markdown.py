@@ -1,4 +1,4 @@
-"""A report in Markdown, as GitHub and its like render it: diagrams are Mermaid's, figures are tables."""
+"""A report in Markdown for GitHub and similar sites: diagrams are Mermaid's, figures are tables."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from spec.reports.sequence_diagram import mermaid
 from spec.reports.unfinished import HEADLINE, Unfinished
 
 LARGEST: Final = 50_000
-"""Letters of a diagram that Mermaid draws, if it is not told otherwise."""
+"""The most characters of a diagram that Mermaid draws by default."""
 
 
 def to_markdown(result: Result) -> str:
-    """The report."""
+    """The result as Markdown."""
     return "\n".join(_result_sections(result)) + "\n"
 
 
 def unfinished_to_markdown(unfinished: Unfinished) -> str:
-    """The report on a check without a result."""
+    """A check without a result as Markdown."""
     return "\n".join(_unfinished_sections(unfinished)) + "\n"
 
 
@@ -51,7 +51,7 @@ def _result_sections(result: Result) -> Iterator[str]:
     for title, values in (("constant", result.constants), ("switch", result.switches)):
         if values:
             yield ""
-            yield from _table((title, "value", "what it is"), content.settings(result, values))
+            yield from _table((title, "value", "meaning"), content.settings(result, values))
     yield from ("", "## Figures", "")
     yield from _table(("", ""), content.figures(result))
     yield from _judged("Properties", content.properties(result), result)
@@ -70,7 +70,7 @@ def _judged(title: str, judged: Sequence[PropertyResult], result: Result) -> Ite
     if judged:
         yield from ("", f"## {title}", "")
         rows = [(each.name, content.decided(each), result.documentation.get(each.name, "")) for each in judged]
-        yield from _table(("", "", "what it says"), rows)
+        yield from _table(("", "", "meaning"), rows)
 
 
 def _growth(result: Result) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _growth(result: Result) -> Iterator[str]:
         (f"{each.level:,}", f"{each.states:,}", f"{each.distinct_states:,}", f"{each.generated_states:,}")
         for each in growth.bucket_levels(result.levels)
     ]
-    yield from _table(("level", "states", "with all before", "generated"), rows, "rrrr")
+    yield from _table(("level", "states", "total", "generated"), rows, "rrrr")
     yield from ("", "</details>")
 
 
@@ -98,13 +98,13 @@ def _trace(trace: Trace, heading: str) -> Iterator[str]:
         if len(diagram) <= LARGEST:
             yield from _fenced("mermaid", diagram)
         else:
-            yield "Its sequence diagram is larger than Mermaid draws; `kafkaspec sequence` draws a kept trace as SVG."
+            yield "Its sequence diagram is too large for Mermaid; `kafkaspec sequence` draws a kept trace as SVG."
     yield ""
     yield from _fenced("text", str(trace))
 
 
 def _fenced(kind: str, text: str) -> Iterator[str]:
-    """A block in a fence that is longer than any in the text."""
+    """A block with a longer fence than any in the text."""
     fence = "`" * max(3, *(len(each) + 1 for each in re.findall("`+", text)), 3)
     yield f"{fence}{kind}"
     yield text.rstrip("\n")
@@ -123,5 +123,5 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def plain(words: str) -> str:
-    """Words in which Markdown sees no markup of its own; an underscore within a name is none."""
+    """Text escaped for Markdown; an underscore within a name is not markup."""
     return re.sub(r"[\\`*\[\]<>&#~$|]|(?<!\w)_|_(?!\w)", r"\\\g<0>", escaped(words))

@@ -1,6 +1,6 @@
-"""A report as a page: one HTML file without a script, which needs nothing else.
+"""A report as a web page: one self-contained HTML file without scripts.
 
-Diagrams are pictures within the file. Where a page is dark they are inverted, as they are drawn for paper.
+Diagrams are images within the file. They are drawn for paper, so a dark page inverts them.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from spec.reports.webpage import fill_template
 
 NO_BREAK: Final = "\N{NO-BREAK SPACE}"
 LOOKS: Final = {"violated": "bad", "unwitnessed": "bad", "undecided": "open", "holds": "good", "witnessed": "good"}
-"""By the verdict on a property."""
+"""The style of each verdict on a property."""
 
 
 def to_html(result: Result) -> str:
-    """The file."""
+    """The result as HTML."""
     return _page(f"{result.system}: {result.headline}", _result_sections(result))
 
 
 def unfinished_to_html(unfinished: Unfinished) -> str:
-    """The file of a check without a result."""
+    """A check without a result as HTML."""
     return _page(f"{unfinished.system}: {HEADLINE}", _unfinished_sections(unfinished))
 
 
@@ -76,7 +76,7 @@ def _result_sections(result: Result) -> Iterator[str]:
     yield f'<nav aria-label="sections">{links}</nav>'
     yield "</header>"
     yield "<main>"
-    told = [
+    contents = [
         *(_trace(each) for each in result.traces),
         _checked(result),
         _figures(result),
@@ -84,7 +84,7 @@ def _result_sections(result: Result) -> Iterator[str]:
         _actions(result),
         _growth(result),
     ]
-    for (place, title), lines in zip(sections, told, strict=True):
+    for (place, title), lines in zip(sections, contents, strict=True):
         yield f'<section id="{place}"><h2>{in_markup(title)}</h2>'
         yield from lines
         yield "</section>"
@@ -97,8 +97,8 @@ def _checked(result: Result) -> Iterator[str]:
     for title, values in (("Constants", result.constants), ("Switches", result.switches)):
         if values:
             yield f"<h3>{title}</h3>"
-            told = content.settings(result, values)
-            yield from _pairs([(_named(each.name, each.sentence), in_markup(each.value)) for each in told])
+            rows = content.settings(result, values)
+            yield from _pairs([(_named(each.name, each.sentence), in_markup(each.value)) for each in rows])
 
 
 def _figures(result: Result) -> Iterator[str]:
@@ -147,7 +147,7 @@ def _growth(result: Result) -> Iterator[str]:
     yield f'<figcaption class="axis"><span>level {first:,}</span><span>{last:,}</span></figcaption>'
     yield "</figure>"
     yield "<details><summary>Level by level</summary><table>"
-    yield _head(("level", "states", "with all before", "generated"), numbers=4)
+    yield _head(("level", "states", "total", "generated"), numbers=4)
     for each in growth.bucket_levels(levels):
         figures = (each.level, each.states, each.distinct_states, each.generated_states)
         cells = (f'<td class="number">{figure:,}</td>' for figure in figures)
@@ -168,9 +168,9 @@ def _trace(trace: Trace) -> Iterator[str]:
 
 
 def _line(line: str) -> str:
-    """A line of a trace. What is longer than the page hangs below where its words begin.
+    """A line of a trace. A line longer than the page wraps, indented to where its words begin.
 
-    Spaces that no line breaks at keep the first of a long word in the line.
+    No-break spaces keep the first part of a long word on the line.
     """
     words = line.lstrip()
     looks = {"*": ' class="note"', "!": ' class="broken"'}.get(words[:1], "")
@@ -181,7 +181,7 @@ def _line(line: str) -> str:
 
 
 def _pairs(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """What is named, and what it is; both are HTML already."""
+    """Rows of names and values, both already HTML."""
     yield '<table class="pairs">'
     for each in rows:
         yield f"<tr>{''.join(f'<td>{cell}</td>' for cell in each)}</tr>"
@@ -189,7 +189,7 @@ def _pairs(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
 
 
 def _head(titles: Sequence[str], numbers: int) -> str:
-    """The names of columns, of which so many at the end are of numbers."""
+    """The header of a table whose last columns are numeric."""
     plain = len(titles) - numbers
     looks = ["" if place < plain else ' class="number"' for place in range(len(titles))]
     cells = (f'<th scope="col"{look}>{title}</th>' for look, title in zip(looks, titles, strict=True))
@@ -197,5 +197,5 @@ def _head(titles: Sequence[str], numbers: int) -> str:
 
 
 def _named(name: str, sentence: str) -> str:
-    """A name, with its sentence below it."""
+    """A name with its description below it."""
     return in_markup(name) + (f"<small>{in_markup(sentence)}</small>" if sentence else "")

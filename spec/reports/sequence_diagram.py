@@ -1,9 +1,9 @@
-"""A trace as a sequence diagram: lanes for those who act, an arrow for each step, and what it means beside it.
+"""A trace as a sequence diagram: lanes for actors, an arrow for each step, and its meaning beside it.
 
-Lanes are those that actions name (`@action(actor=..., receiver=...)`). Steps stand below each other, as they happen
-one after the other. A step that is done to no other lane is a dot in its own.
+The lanes are those named by actions (`@action(actor=..., receiver=...)`). Steps are listed in order from top to
+bottom. A step without another receiver is a dot in its actor's lane.
 
-`svg` is one file without a script or a font of its own, `mermaid` what many places render where it is pasted.
+`svg` makes one file without scripts or fonts; `mermaid` makes text that many sites render when it is pasted.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ __all__ = ["FORMATS", "Message", "lanes_of", "mermaid", "messages_of", "svg"]
 
 
 class Message(NamedTuple):
-    """A step as it is drawn."""
+    """A step, as drawn."""
 
     number: int
-    """The state that it leads to, as the text of the trace has it."""
+    """The number of the state after it, as in the text of the trace."""
     actor: str
     receiver: str
-    """The same as the actor if it is done to no other lane."""
+    """The receiver's lane; the actor's own if there is no other."""
     label: str
-    """The action, with the parameters that are no lanes."""
+    """The action, with the parameters that are not lanes."""
     sentences: str
-    """What the action said."""
+    """The sentences of the action."""
     notes: tuple[str, ...]
-    """What the views say from here on."""
+    """The sentences of the views from here on."""
     mark: str
-    """What breaks, or is witnessed, or fails here; only in the last."""
+    """The violation, witness or failure; only in the last step."""
 
 
 def messages_of(trace: Trace) -> tuple[Message, ...]:
-    """Its steps, as they are drawn."""
+    """The steps of a trace, as drawn."""
     return tuple(_message(trace, number, step) for number, step in enumerate(trace.steps, start=2))
 
 
 def lanes_of(trace: Trace) -> tuple[str, ...]:
-    """The lanes, from left to right: those with a number behind their name in its order, any others before them."""
+    """The lanes from left to right: numbered ones in the order of their numbers, after all others."""
     messages = messages_of(trace)
     met = (lane for each in messages for lane in (each.receiver, each.actor))
     return from_left_to_right(met, ((each.actor, each.receiver) for each in messages)) or (SYSTEM,)
@@ -81,7 +81,7 @@ def _escaped(sentences: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def mermaid(trace: Trace) -> str:
-    """A `sequenceDiagram`; notes stand below the step after which they hold."""
+    """A `sequenceDiagram`; notes follow the step after which they hold."""
     return "\n".join(["sequenceDiagram", *(f"    {line}" for line in _mermaid(trace))]) + "\n"
 
 
@@ -106,7 +106,7 @@ def _lines(sentences: tuple[str, ...]) -> str:
 
 
 def _plain(words: str) -> str:
-    """Words in which Mermaid sees no markup of its own: it has codes for what would end a statement or a tag."""
+    """Text escaped for Mermaid, which has codes for characters that would end a statement or a tag."""
     return "".join(f"#{ord(each)};" if each in "#;<>&%\\" else each for each in words)
 
 
@@ -114,24 +114,24 @@ def _plain(words: str) -> str:
 
 SIZE: Final = 13
 LETTER_WIDTH: Final = SIZE * LETTER * 0.88
-"""Of words, which have more narrow letters than names have."""
+"""The width of a letter in sentences, which have more narrow letters than names."""
 LINE_HEIGHT: Final = 17
 NARROWEST, WIDEST = 90, 260
-"""A lane at least, and the room for words between two lanes at most, in points."""
+"""The least width of a lane, and the most room for words between two lanes, in points."""
 NOTES: Final = 62
-"""How many letters a line of a note has."""
+"""The number of letters in a line of a note."""
 MARGIN: Final = 16
 HEAD: Final = 13
-"""How high the name of a lane is, beside its lines."""
+"""The padding of a lane's name."""
 GAP: Final = 16
-"""Between two steps."""
+"""The gap between two steps."""
 QUIET, NOTE, BROKEN = "#777777", "#35506b", "#b3261e"
 _WHOLE: Final[Mapping[str, Any]] = {"break_long_words": False}
 _DOTTED: Final[Mapping[str, Any]] = {"initial_indent": "\u00b7\u00a0", "subsequent_indent": "\u00a0\u00a0"}
 
 
 def svg(trace: Trace) -> str:
-    """A picture in one file: numbers at the left, lanes, and what holds from a step on at the right."""
+    """A picture in one file: numbers at the left, lanes, and at the right the sentences that hold from a step on."""
     lanes, messages = lanes_of(trace), messages_of(trace)
     names = {lane: _name(lane) for lane in lanes}
     half = max(NARROWEST, *(_room_for(line) for name in names.values() for line in name)) // 2
@@ -173,12 +173,12 @@ def _title(trace: Trace) -> str:
 
 
 def _distances(lanes: tuple[str, ...], messages: tuple[Message, ...], half: int) -> list[int]:
-    """From each lane to the next: what the words on the arrows between them need, and those beside a dot."""
+    """The distance from each lane to the next: room for the words on arrows between them and beside dots."""
     place = {lane: number for number, lane in enumerate(lanes)}
     distances = [2 * half + GAP] * (len(lanes) - 1)
     for each in messages:
         first, last = sorted((place[each.actor], place[each.receiver]))
-        last = last if last > first else first + 1  # what stands beside a dot ends before the next lane
+        last = last if last > first else first + 1  # words beside a dot end before the next lane
         needed = min(WIDEST, _room_for(each.label))
         if last < len(lanes):
             distances[last - 1] += max(0, needed - sum(distances[first:last]))
@@ -194,14 +194,14 @@ def _room_for(words: str) -> int:
 
 
 def _name(lane: str) -> list[str]:
-    """The name of a lane in lines: of whom it is stands below."""
+    """The name of a lane in lines: its owner goes below."""
     whole = owner(lane)
     lines = [lane] if whole == lane else [lane.removesuffix(f" of {whole}"), f"of {whole}"]
     return [*map(escaped, lines)]
 
 
 def _head(name: list[str], x: int, top: int, size: tuple[int, int], bottom: int) -> str:
-    """The name of a lane in its frame, and the line below that."""
+    """The name of a lane in its frame, and the lane's line below."""
     half, height = size
     frame = f'width="{2 * half}" height="{height}" rx="7" fill="{INITIAL}" stroke="black"'
     first = top + height // 2 + 5 - (len(name) - 1) * LINE_HEIGHT // 2
@@ -213,7 +213,7 @@ def _head(name: list[str], x: int, top: int, size: tuple[int, int], bottom: int)
 
 
 def _row(message: Message, at: Mapping[str, int], notes_at: int, top: int) -> tuple[list[str], int]:
-    """What is drawn of a step, and how high that is."""
+    """The drawing of a step, and its height."""
     drawn = _dot if message.actor == message.receiver else _arrow
     words = drawn(message, at, notes_at, top)
     notes = _notes(message.notes, message.mark, notes_at, top)
@@ -234,7 +234,7 @@ def _dot(message: Message, at: Mapping[str, int], notes_at: int, top: int) -> li
 
 
 def _arrow(message: Message, at: Mapping[str, int], notes_at: int, top: int) -> list[str]:
-    """A step from lane to lane: the action above it, what it said below."""
+    """A step from lane to lane: the action above the arrow, its sentences below."""
     here, there = at[message.actor], at[message.receiver]
     middle, room = (here + there) // 2, _letters(abs(there - here))
     above, below = wrap(message.label, room, **_WHOLE), wrap(message.sentences, room, **_WHOLE)
@@ -248,19 +248,19 @@ def _arrow(message: Message, at: Mapping[str, int], notes_at: int, top: int) -> 
 
 
 def _letters(width: int) -> int:
-    """How many stand in a line of this width, and no fewer than a name has."""
+    """The number of letters in a line of this width, and at least those of a name."""
     return max(18, int((width - 2 * MARGIN) / LETTER_WIDTH))
 
 
 def _notes(sentences: tuple[str, ...], mark: str, x: int, top: int) -> list[str]:
-    """Sentences below each other, each with a dot before it; last what breaks here."""
+    """Sentences one below the other, each after a dot; the violation last."""
     lines = [(line, NOTE) for each in sentences for line in wrap(each, NOTES, **_DOTTED)]
     lines += [(line, BROKEN) for line in wrap(mark, NOTES, **_DOTTED)]
     return [_text(x, top + n * LINE_HEIGHT, line, colour) for n, (line, colour) in enumerate(lines)]
 
 
 def _text(x: int, y: int, words: str, colour: str = "black", anchor: str = "start", ground: str = "white") -> str:
-    """Words on a ground of their own, so that no line runs through them."""
+    """Words on a background of their own, so that no line crosses them."""
     return (
         f'<text x="{x}" y="{y}" fill="{colour}" text-anchor="{anchor}" paint-order="stroke" stroke="{ground}"'
         f' stroke-width="4">{escape(words)}</text>'
@@ -268,4 +268,4 @@ def _text(x: int, y: int, words: str, colour: str = "black", anchor: str = "star
 
 
 FORMATS: Final[Mapping[str, Callable[[Trace], str]]] = {"mermaid": mermaid, "svg": svg}
-"""What a trace can be drawn as."""
+"""The formats of a drawn trace."""

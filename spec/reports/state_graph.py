@@ -1,7 +1,7 @@
-"""The state graph of a system as other tools read it: all of a small one, or a quotient of any.
+"""The state graph of a system for other tools: all of a small graph, or a quotient of any.
 
-States in which the same holds, by expressions that a person chooses, are one node; an edge stands for every step from
-a state of one node to a state of another. So each edge is a step that there is, and a path along several need not be.
+States on which the chosen expressions agree become one node; an edge stands for every step from a state of one node
+to a state of another. So each edge is a real step, but a path along several edges need not exist.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "MOST", "StateGraph", "aut", "dot", "graphml", "state_graph"]
 
 MOST: Final = 200
-"""Nodes that a graph has, if nothing else is said: more are no picture any more."""
+"""The default limit of nodes: with more a picture becomes unreadable."""
 
 
 @dataclass(frozen=True)
 class StateGraph:
-    """Nodes are known by their numbers; the first is an initial one."""
+    """Nodes are identified by numbers; the first ones are initial."""
 
     name: str
     by: Sequence[str]
-    """The expressions that tell nodes apart."""
+    """The expressions that distinguish nodes."""
     nodes: Sequence[tuple[str, ...]]
-    """What each expression is there."""
+    """The value of each expression at each node."""
     initial: int
-    """How many of the nodes have initial states: the first ones."""
+    """The number of nodes with initial states, which come first."""
     actions: Mapping[tuple[int, int], Sequence[str]]
-    """From node to node, the actions that lead there, in their order."""
+    """The actions that lead from node to node, in order."""
 
     def to_networkx(self) -> networkx.MultiDiGraph:
-        """The graph as one of networkx: nodes have `initial` and the text of each expression, edges have `action`.
+        """The graph in networkx form: nodes have `initial` and the text of each expression, edges have `action`.
 
         `spec.checking.graph.state_space` makes a graph whose attributes are values, with the parameters of each step.
         """
@@ -72,17 +72,17 @@ def state_graph(
     max_states: int | None = None,
     on_progress: OnProgress = silent,
 ) -> StateGraph:
-    """Explore a system, and fold its states.
+    """Explore a system, and merge its states into nodes.
 
     Args:
         specification: the system, under its constants.
-        by: expressions of Python over the state `s`; without any, all of its variables, so that each state is a node.
-        most: how many nodes there may be.
-        max_states: stop after the level with which so many are reached.
-        on_progress: told now and then how far it is.
+        by: Python expressions over the state `s`; by default all variables, so that each state is a node.
+        most: the most nodes allowed.
+        max_states: stop after the level that reaches this many states.
+        on_progress: called now and then with the progress.
 
     Raises:
-        UsageError: an expression is none, or there are more nodes.
+        UsageError: an expression is invalid, or there are too many nodes.
         EvaluationFailed: an action or an expression raised.
     """
     model = Model(specification)
@@ -95,7 +95,7 @@ def state_graph(
     def seen(s: State) -> int:
         values = [function(specification, s) for function in functions]
         texts = tuple(_shown(written, value, model.spelling) for written, value in zip(chosen, values, strict=True))
-        # What is different may be written alike, so nodes are known by their values.
+        # Different values may be written alike, so nodes are identified by values.
         number = numbers.setdefault(tuple(identity(plain(value)) for value in values), len(numbers))
         if number >= most:
             raise _TooManyNodes
@@ -107,7 +107,7 @@ def state_graph(
         for state in first_states:
             seen(model.window().load(state))
         initial = len(numbers)
-        # Where each state is a node there is nothing to be learned from one state about another.
+        # If each state is a node, nothing learned from one state applies to another.
         engine = engine_class("local")(workers=1) if by else engine_class("reference")()
         found = quotient(specification, seen, max_states=max_states, engine=engine, on_progress=on_progress)
     except _TooManyNodes:
@@ -130,7 +130,7 @@ def state_graph(
 
 
 def _shown(written: str, value: Any, spelling: Spelling) -> str:
-    """What an expression is, on one line."""
+    """The value of an expression, on one line."""
     if isinstance(value, Mapping):
         variable = written.removeprefix("s.")
         parts = (f"{spelling.key(variable, key)}: {show(each, spelling, inside=True)}" for key, each in value.items())
@@ -139,16 +139,16 @@ def _shown(written: str, value: Any, spelling: Spelling) -> str:
 
 
 class _TooManyNodes(Exception):
-    """There are more nodes than there may be."""
+    """The graph has more nodes than allowed."""
 
 
 def _refuse(specification: Specification, by: Sequence[str], most: int) -> NoReturn:
-    fewer = "fewer --by, or coarser ones" if by else f"--by, such as --by s.{next(iter(specification.variables))}"
-    raise UsageError(f"the graph has more than {most:,} nodes: say {fewer}, or --nodes N for a larger one")
+    fewer = "fewer or coarser --by" if by else f"--by, such as --by s.{next(iter(specification.variables))}"
+    raise UsageError(f"the graph has more than {most:,} nodes: use {fewer}, or allow more with --nodes N")
 
 
 def _function(specification: Specification, written: str, first: State) -> Callable[[Specification, State], Any]:
-    """The function that is meant, once it has been tried in an initial state."""
+    """The function of an expression, after a trial in an initial state."""
     try:
         function = function_of(specification, written)
         function(specification, first)
@@ -160,7 +160,7 @@ def _function(specification: Specification, written: str, first: State) -> Calla
 
 
 def dot(graph: StateGraph) -> str:
-    """For Graphviz; initial nodes have two borders."""
+    """The graph for Graphviz; initial nodes have two borders."""
     lines = [f"digraph {_quoted(graph.name)} {{", "  node [shape=box];"]
     for number, node in enumerate(graph.nodes):
         words = "\n".join(f"{written} = {value}" for written, value in zip(graph.by, node, strict=True))
@@ -176,7 +176,7 @@ def _quoted(words: str) -> str:
 
 
 def graphml(graph: StateGraph) -> str:
-    """For networkx, yEd, Gephi: a multigraph, as `StateGraph.to_networkx` makes it."""
+    """The graph for networkx, yEd and Gephi: a multigraph, as `StateGraph.to_networkx` makes it."""
     import networkx
 
     written = BytesIO()
@@ -185,17 +185,20 @@ def graphml(graph: StateGraph) -> str:
 
 
 def aut(graph: StateGraph) -> str:
-    """In Aldebaran's format, for CADP, mCRL2 and LTSmin: a labelled transition system has one initial state.
+    """The graph in Aldebaran's format, for CADP, mCRL2 and LTSmin: a labelled transition system with one initial
+    state.
 
     Raises:
-        UsageError: there are several.
+        UsageError: there are several initial nodes.
     """
     if graph.initial != 1:
-        raise UsageError(f"--format aut has one initial state, and this graph has {graph.initial}: say another --by")
+        raise UsageError(
+            f"--format aut permits one initial state, but this graph has {graph.initial}: choose another --by"
+        )
     steps = [(source, action, target) for (source, target), actions in graph.actions.items() for action in actions]
     lines = [f'({source},"{action}",{target})' for source, action, target in steps]
     return "\n".join([f"des (0,{len(lines)},{len(graph.nodes)})", *lines]) + "\n"
 
 
 FORMATS: Final[Mapping[str, Callable[[StateGraph], str]]] = {"dot": dot, "graphml": graphml, "aut": aut}
-"""What a graph can be written as."""
+"""The formats of a state graph."""

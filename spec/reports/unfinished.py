@@ -1,4 +1,4 @@
-"""A check that came to no result, as where an action raises: what each report tells of it."""
+"""A check without a result, for example because an action raised: the content of each report on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from spec.checking.traces.trace import Trace
 from spec.checking.values.text import show
 
-HEADLINE: Final = "the check came to no result"
+HEADLINE: Final = "the check has no result"
 
 
 class Unfinished(NamedTuple):
@@ -16,19 +16,19 @@ class Unfinished(NamedTuple):
 
     system: str
     message: str
-    """What ended it, on a line or two."""
+    """The error that ended it, on a line or two."""
     values: Mapping[str, Any]
     """The constants and switches of the system, by name."""
     trace: Trace | None = None
-    """The way to where it ended, if it ended in a state."""
+    """The way to the state in which it ended, if there is one."""
 
     @property
     def heading(self) -> str:
-        """Of the trace."""
+        """The heading of the trace."""
         length = 0 if self.trace is None else self.trace.length
         return f"The way there, in {length:,} state{'' if length == 1 else 's'}"
 
     @property
     def settings(self) -> list[tuple[str, str]]:
-        """Its constants and switches, as they are shown."""
+        """Its constants and switches, as text."""
         return [(name, show(value)) for name, value in self.values.items()]

@@ -1,7 +1,7 @@
-"""A web page as one file: a template, and what goes into it.
+"""A web page as one file: a template filled with parts.
 
-A template has places for what it is given, `<!--title-->` where HTML stands and `/*style*/` where a style or a script
-does. Every page has the colours of `palette.css`, at `/*palette*/`.
+A template has placeholders, `<!--title-->` for HTML and `/*style*/` for a style or a script. Every page has the
+colours of `palette.css`, at `/*palette*/`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ PLACE: Final = re.compile(r"<!--(\w+)-->|/\*(\w+)\*/")
 
 
 def fill_template(template: Traversable, parts: Mapping[str, str]) -> str:
-    """The page: in each place the part of that name. What looks like a place within a part stays as it is.
+    """The page: each placeholder is replaced by the part of that name. Text like a placeholder within a part stays.
 
     Raises:
-        KeyError: the template has a place for which there is no part.
+        KeyError: the template has a placeholder without a part.
     """
     all_parts = {"palette": files("spec.reports").joinpath("palette.css").read_text(encoding="utf-8"), **parts}
     return PLACE.sub(lambda place: all_parts[place[1] or place[2]], template.read_text(encoding="utf-8"))

@@ -4,8 +4,8 @@
 
     TestCounter = as_state_machine(Counter(top=3)).TestCase
 
-A checker goes through all states of a small system; a walk goes far into a large one, and shrinks what it finds
-to a short program. `against` takes the same walks with an implementation, and compares the two at every step.
+A checker explores all states of a small system. A random walk goes far into a large one, and Hypothesis shrinks a
+failure to a short program. `against` walks with an implementation as well, and compares the two after every step.
 """
 
 from spec.language.extras import require

@@ -1,8 +1,8 @@
-"""A real system walked beside its specification, and compared with it at every step.
+"""Compare a real system with its specification at every step of a random walk.
 
-The specification chooses the steps, so the system is only ever asked for what may happen; a step that must be
-refused is an action whose effect is the refusal. Three things are the author's, and they are the whole mapping:
-how a step is done to the system, what can be seen of the system, and what the specification expects to be seen.
+The specification chooses the steps, so the system receives only steps that are enabled; a refusal that should be
+tested is an action whose effect is the refusal. The author supplies the whole mapping in three functions: one that
+performs a step on the system, one that observes the system, and one that says what the specification expects.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ S = TypeVar("S")
 
 
 class Mismatch(AssertionError):
-    """The system and its specification came apart. The message shows both, field by field."""
+    """The system and its specification differ. The message shows both, field by field."""
 
 
 def method_of_that_name(system: Any, step: Step) -> object:
-    """Do a step by calling the system's method that is named as the action."""
+    """Perform a step by calling the system's method with the action's name."""
     return getattr(system, step.action)(**step.parameters)
 
 
 class ComparedSystem(NamedTuple, Generic[S]):
-    """The author's part: a system, and how it is mapped to its specification."""
+    """The author's part: a system, and its mapping to the specification."""
 
     make: Callable[..., S]
     do: Callable[[S, Step], object]
@@ -54,11 +54,12 @@ def against(
 ) -> type[SpecificationMachine]:
     """A Hypothesis state machine that walks through a specification with a system beside it.
 
-    It is that of `as_state_machine`, and after the beginning and each step `see` must give what is `expected`.
+    It is the machine of `as_state_machine`; in addition, `see` must equal `expected` at the start and after each
+    step.
 
         >>> from spec.language import Specification, State, action, require, variable
         >>> class Boxes(State):
-        ...     boxes: int = variable("How many there are.", of=lambda self: range(4))
+        ...     boxes: int = variable("Boxes in stock.", of=lambda self: range(4))
         >>> class Stock(Specification[Boxes]):
         ...     @action(boxes=(1, 2))
         ...     def put(self, s, boxes):
@@ -81,23 +82,23 @@ def against(
         >>> state.take(put(boxes=2))
         Traceback (most recent call last):
         ...
-        spec.testing.comparison.Mismatch: after put(boxes=2) the system is not where its specification is
-            boxes: the system has 2, expected is 3
-            full: the system has False, expected is True
+        spec.testing.comparison.Mismatch: after put(boxes=2) the system differs from its specification
+            boxes: the system has 2, the specification 3
+            full: the system has False, the specification True
 
     Args:
-        specification: what is to be kept.
-        make: makes a system, fresh for each walk; it is given the parameters of `initial` if that has any.
-        see: what can be seen of the system, and of its answer to the last step (at the beginning None).
-        expected: what should be seen, made from a state of the specification. Mappings, NamedTuples and
-            dataclasses are compared field by field, other values as they are.
-        do: does a step to the system and gives its answer; what it raises fails the test. If it is not given,
-            the system has a method for each action.
-        close: is called with each system when its walk is over, however it ended.
+        specification: the specification to test against.
+        make: makes a new system for each walk; it receives the parameters of `initial` if there are any.
+        see: observes the system, and its answer to the last step (None at the start).
+        expected: returns the expected observation for a state of the specification. Mappings, NamedTuples and
+            dataclasses are compared field by field, other values as a whole.
+        do: performs a step on the system and returns its answer; an exception fails the test. By default the
+            system has a method for each action.
+        close: is called with each system at the end of its walk, even after a failure.
         bounds: as in `as_state_machine`.
 
     Raises:
-        SpecificationError: the specification is not well made.
+        SpecificationError: the specification has a mistake.
     """
     graph = WalkedGraph(specification, bounds=bounds)
     named: dict[str, object] = {"see": see, "expected": expected}
@@ -108,7 +109,7 @@ def against(
 
 
 class ComparingMachine(SpecificationMachine):
-    """A walk that takes a system with it."""
+    """A machine that runs a system beside the walk."""
 
     _mapped: ClassVar[ComparedSystem[Any]]
 
@@ -118,7 +119,7 @@ class ComparingMachine(SpecificationMachine):
         try:
             super().__init__()
         except BaseException:
-            self.teardown()  # Hypothesis tears down only what it has got
+            self.teardown()  # Hypothesis tears down only finished objects
             raise
 
     def _arrived(self, step: Step, state: Values) -> None:
@@ -126,7 +127,7 @@ class ComparingMachine(SpecificationMachine):
         mapped, answer = self._mapped, None
         if not self._systems:
             self._systems.append(mapped.make(**step.parameters))
-            when = "at the beginning"
+            when = "at the start"
         else:
             answer = mapped.do(self._systems[0], step)
             when = f"after {step}"
@@ -135,12 +136,12 @@ class ComparingMachine(SpecificationMachine):
         names = list(dict.fromkeys([*wanted, *seen]))
         differing = [name for name in names if wanted.get(name, ABSENT) != seen.get(name, ABSENT)]
         if differing:
-            lines = [f"{when} the system is not where its specification is"]
+            lines = [f"{when} the system differs from its specification"]
             for name in differing:
-                both = f"the system has {seen.get(name, ABSENT)!r}, expected is {wanted.get(name, ABSENT)!r}"
+                both = f"the system has {seen.get(name, ABSENT)!r}, the specification {wanted.get(name, ABSENT)!r}"
                 lines.append(f"    {name}: {both}" if name else f"    {both}")
             same = [f"{name} = {seen[name]!r}" for name in names if name not in differing]
-            raise Mismatch("\n".join([*lines, *(["    the same are " + ", ".join(same)] if same else [])]))
+            raise Mismatch("\n".join([*lines, *(["    equal: " + ", ".join(same)] if same else [])]))
 
     def teardown(self) -> None:
         """Close the system."""
@@ -150,7 +151,7 @@ class ComparingMachine(SpecificationMachine):
 
 
 def flat(place: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """An observation as its fields: `nodes[/a].version` for what lies in a mapping or record.
+    """The fields of an observation: `nodes[/a].version` for a field within a mapping or record.
 
     >>> dict(flat("", {"up": True, "nodes": {"/a": 1}}))
     {'up': True, 'nodes[/a]': 1}

@@ -1,23 +1,23 @@
-"""Specifications as Hypothesis state machines: one rule, which takes a step that is drawn from what is enabled.
+"""Specifications as Hypothesis state machines with one rule, which takes a step drawn from the enabled ones.
 
-How a step is drawn: first an action among those that have an enabled instance, then one of these, each as likely
-as the next. So an action with one instance is taken as often as one with twenty, and no run is lost to a draw
-that cannot be used. A run mutes some of the actions (swarm testing), which leads where a mixture of all hardly
-ever goes; where only muted ones are enabled, they are heard after all, and no run gets stuck. And every other run
-first goes straight to one of the specification's `sometimes`, which is where its author expects things to happen.
-A step that breaks a property is taken wherever there is one: no walk passes by what it is looking for. Where there
-are many examples, Hypothesis is asked for runs that take many distinct actions (`target`).
+A draw first chooses an action among those with an enabled instance, then one of its instances, each with equal
+probability. So an action with one instance is taken as often as one with twenty, and no run is lost to a draw that
+cannot be used. Each run mutes some of the actions (swarm testing), which reaches states that a mixture of all actions
+hardly ever reaches. If only muted actions are enabled, they are used after all, so no run gets stuck. Every other run
+first follows a path to one of the specification's `sometimes`, where its author expects interesting behaviour. A step
+that breaks a property is taken wherever one is enabled, so no walk passes by a violation. With many examples,
+Hypothesis is also asked to maximise the number of distinct actions (`target`).
 
-Programs are to be short. Hypothesis deletes draws that stand side by side, but steps of a larger system often can
-go only together with others far away. So one number of a million sends a run straight along the shortest path to
-what is broken, if a look ahead finds one (`WalkedGraph.straight`). Chance hardly ever draws this number, so a fault
-is found by a walk. When Hypothesis shrinks, it tries 0 and then 1: a run with 0 keeps away from what is broken, and
-1 is the straight one.
+Programs should be short. Hypothesis deletes adjacent draws, but in a larger system a step can often be deleted only
+together with distant ones. So one number of a million sends a run straight along the shortest path to a violation, if
+a look ahead finds one (`WalkedGraph.straight`). This number is hardly ever drawn by chance, so it is a walk that
+finds the fault. While shrinking, Hypothesis tries 0 and then 1: a run with 0 avoids violations, and a run with 1 goes
+straight to one.
 
-Where no look ahead comes, Hypothesis alone shrinks. So a step is drawn by its place among all steps, with those
-passed over that are not enabled, and not by its place among the enabled: it stays the same step when another is
-deleted before it. And a walk that has come to its end stays there and does not begin again: the walks before the
-last one could not be deleted step by step.
+Beyond the reach of the look ahead, Hypothesis alone shrinks. So a step is drawn by its place among all steps, with
+those not enabled skipped, rather than by its place among the enabled ones: it stays the same step when an earlier one
+is deleted. And a finished walk stays at its end instead of starting again, because the steps of earlier walks could
+not be deleted one by one.
 """
 
 from __future__ import annotations
@@ -43,19 +43,19 @@ from spec.testing.walk import Walk, WalkedGraph
 T = TypeVar("T")
 
 WAYS = 2**20
-"""Of so many numbers one says which way a run goes: those that are odd follow a route, all but these two."""
+"""The range of the number that chooses a run's way: odd numbers follow a route, except for these two."""
 
 AWAY = 0
-"""The way that keeps away from what is broken."""
+"""The way that avoids violations."""
 
 STRAIGHT = 1
-"""The way that goes straight to what is broken."""
+"""The way straight to a violation."""
 
 TARGETED = 1_000
-"""Examples from which on targets are set. By Hypothesis' documentation they show no effect below; the climb towards
-them takes a thousand runs, however few examples were asked for."""
+"""The number of examples from which targets are set. Hypothesis documents that they have no effect below it; the
+climb towards them takes a thousand runs, however few examples were requested."""
 
-# To make a strategy takes longer than to draw from it, so these are made once.
+# Making a strategy takes longer than drawing from it, so these are made once.
 _RUNNER = st.runner()
 _WAY = st.shared(st.integers(0, WAYS - 1), key="way")
 
@@ -72,14 +72,14 @@ def _one_of(values: Sequence[T], enabled: tuple[T, ...]) -> st.SearchStrategy[T]
 
 @st.composite
 def enabled_steps(draw: st.DrawFn) -> CalledStep | None:
-    """A step that is enabled where the running machine stands, or a way to begin; None if nothing is enabled."""
+    """An enabled step of the running machine, or an initial step; None if nothing is enabled."""
     machine: SpecificationMachine = draw(_RUNNER)
     step = _enabled_step(draw, machine._walk)
     return None if step is None else CalledStep(machine._names[step.action], step, machine._recipe.class_name)
 
 
 def _enabled_step(draw: st.DrawFn, walk: Walk) -> Step | None:
-    """A step that is enabled where a walk stands; None if there is none."""
+    """An enabled step of a walk; None if there is none."""
     way = draw(_WAY)
     offers = (walk.harmless() if way == AWAY else walk.violating_steps()) or walk.offers()
     if not offers:
@@ -96,14 +96,14 @@ def _enabled_step(draw: st.DrawFn, walk: Walk) -> Step | None:
 
 
 def _running() -> settings:
-    """The settings of the test that runs."""
+    """The settings of the running test."""
     running = settings.default
     assert running is not None, "there is always a default"
     return running
 
 
 def _route(graph: WalkedGraph, way: int) -> Path | None:
-    """What a walk follows as long as it can: one of the routes where the way is an odd number, else none."""
+    """The path that a walk follows as long as it can: one of the routes for an odd way, otherwise none."""
     if way == STRAIGHT:
         return graph.straight
     return graph.routes[way // 2 % len(graph.routes)] if way % 2 and graph.routes else None
@@ -113,12 +113,12 @@ _ENABLED_STEPS = enabled_steps()
 
 
 class SpecificationMachine(RuleBasedStateMachine):
-    """What every generated machine is. `as_state_machine` gives it a specification."""
+    """The base of every generated machine. `as_state_machine` adds a specification."""
 
     recipe: ClassVar[str] = ""
-    """The lines that make this class and name its `actions`, with which each printed program begins."""
+    """The first lines of each printed program: they make this class and name its `actions`."""
     actions: ClassVar[tuple[ActionFunction, ...]] = ()
-    """The functions that make steps: one for each `initial`, if the first step chooses one, and for each action."""
+    """The functions that make steps: one for each action, and for each `initial` if the first step chooses one."""
     _graph: ClassVar[WalkedGraph]
     _names: ClassVar[Mapping[str, str]]
     """The name of the function for an action or an `initial`."""
@@ -130,42 +130,43 @@ class SpecificationMachine(RuleBasedStateMachine):
         self._distinct: set[str] = set()
         self._print(self._makes_it())
         if currently_in_test_context():
-            _ = self._graph.routes  # worked out before anything is drawn: Hypothesis looks how long that takes
+            _ = self._graph.routes  # before the first draw: Hypothesis times the draws
         only = self._graph.sole_initial_step
         if only is not None:
             try:
                 self._go(only.step)
             except Exception:
-                self._print(f"state = {type(self).__name__}()")  # Hypothesis prints this of a machine that it has got
+                self._print(f"state = {type(self).__name__}()")  # Hypothesis prints it only for a finished machine
                 raise
 
     def begin(self, step: CalledStep) -> None:
-        """Begin in one of several initial states, or in the only one if that is broken. Any other is begun in before.
+        """Begin in one of several initial states, or in the only one if it breaks a property; otherwise a walk has
+        begun.
 
         Raises:
-            UsageError, Violation: as `take` does.
+            UsageError, Violation: as in `take`.
         """
         __tracebackhide__ = True
         self._go(step.step)
 
     @rule(step=_ENABLED_STEPS)
     def take(self, step: CalledStep | None) -> None:
-        """Take a step. None: nothing is enabled any more, and the walk stays where it is.
+        """Take a step. None: nothing is enabled, and the walk stays where it is.
 
         Raises:
-            UsageError: it is not enabled.
-            Violation: it breaks a property, or a property is broken where it leads.
+            UsageError: the step is not enabled.
+            Violation: the step or the state after it breaks a property.
         """
         __tracebackhide__ = True
         if step is not None:
             self._go(step.step)
         elif self._walk.offers():
-            raise UsageError(f"step = None: a step is enabled; enabled: {', '.join(self._walk.offers())}")
+            raise UsageError(f"step = None, although steps are enabled: {', '.join(self._walk.offers())}")
         elif currently_in_test_context():
-            event("nothing is enabled any more")
+            event("nothing is enabled")
 
     def _go(self, step: Step) -> None:
-        __tracebackhide__ = True  # what failed is the specification; pytest need not show this code
+        __tracebackhide__ = True  # the specification failed; pytest need not show this code
         begun = self._walk.here is not None
         taken = self._walk.go(step)
         if currently_in_test_context():
@@ -178,13 +179,13 @@ class SpecificationMachine(RuleBasedStateMachine):
         self._arrived(taken, self._walk.here.state)
 
     def _arrived(self, step: Step, state: Values) -> None:
-        """What else is to be done when the specification has taken a step, or has begun."""
+        """Called after the specification has begun or has taken a step."""
 
     def teardown(self) -> None:
-        """The walk is over: Hypothesis is told how many distinct actions it took.
+        """End the walk, and report to Hypothesis how many distinct actions it took.
 
         Raises:
-            SpecificationError: something that actions and properties look at besides the state has changed.
+            SpecificationError: data outside the state that actions or properties read has changed.
         """
         self._graph.model.hidden_state.require_unchanged()
         if currently_in_test_context() and _running().max_examples >= TARGETED:
@@ -192,7 +193,7 @@ class SpecificationMachine(RuleBasedStateMachine):
 
     @classmethod
     def _makes_it(cls) -> str:
-        """The lines that a program has before it makes a machine of this class, which may be a person's subclass."""
+        """The lines of a program before it makes a machine of this class, which may be a person's subclass."""
         if "recipe" in vars(cls):
             return cls.recipe
         names = tuple(function.__name__ for function in cls.actions)
@@ -200,7 +201,7 @@ class SpecificationMachine(RuleBasedStateMachine):
 
     @staticmethod
     def _print(lines: str) -> None:
-        """Print them where Hypothesis prints the steps, if it does so of this run."""
+        """Print lines together with Hypothesis's steps, if it prints this run."""
         if currently_in_test_context():
             note(lines)
 
@@ -208,19 +209,19 @@ class SpecificationMachine(RuleBasedStateMachine):
 def as_state_machine(specification: SpecificationOrClass, *, bounds: bool = True) -> type[SpecificationMachine]:
     """A Hypothesis state machine that takes random walks through a specification.
 
-    Its rule `take` takes a step; `actions` are the functions that make steps. The initial state and each later one
-    must hold values of their domains and keep all invariants, every step must keep the transition invariants; what
-    `sometimes` says is not demanded, but shown by `--hypothesis-show-statistics`, as is each action that was taken.
-    Where nothing is enabled, the walk stays.
-    If there are several initial states, or the only one is broken, a program begins with `begin`, which takes an
-    `initial`.
+    Its rule `take` takes a step; `actions` are the functions that make steps. Every state must hold values of its
+    domains and keep all invariants, and every step must keep the transition invariants. A `sometimes` is not
+    required, but `--hypothesis-show-statistics` shows which were seen and which actions were taken. If nothing is
+    enabled, the walk stays where it is.
+    If there are several initial states, or the only one breaks a property, a program begins with `begin`, which takes
+    an `initial`.
 
-    Under pytest, `TestCounter = as_state_machine(Counter(top=3)).TestCase`. A failure prints a program that runs as
-    it stands: it imports the specification, makes the machine, and takes the steps. The same by hand:
+    Under pytest, `TestCounter = as_state_machine(Counter(top=3)).TestCase`. A failure prints a complete program: it
+    imports the specification, makes the machine, and takes the steps. The same by hand:
 
         >>> from spec.language import Specification, State, action, invariant, variable
         >>> class Counts(State):
-        ...     count: int = variable("How often.", of=lambda self: range(10))
+        ...     count: int = variable("The number of presses.", of=lambda self: range(10))
         >>> class Counter(Specification[Counts]):
         ...     @action(by=(1, 2))
         ...     def press(self, s, by):
@@ -245,15 +246,15 @@ def as_state_machine(specification: SpecificationOrClass, *, bounds: bool = True
 
     Args:
         specification: the system, under its constants.
-        bounds: whether what `bound` forbids is not done. Without bounds a walk may well leave a domain.
+        bounds: whether `bound` forbids steps. Without bounds a walk may well leave a domain.
 
     Returns:
-        A class with a name of its own for each system, variant and constants, so that Hypothesis keeps their
-        examples apart. The functions of `actions` take plain values as keywords. A subclass may add `@invariant()`s
-        and a `teardown`, which calls that of the machine, but no rules.
+        A class whose name differs for each system, variant and constants, so that Hypothesis keeps their examples
+        apart. The functions of `actions` take plain values as keywords. A subclass may add `@invariant()`s and a
+        `teardown` that calls the machine's, but no rules.
 
     Raises:
-        SpecificationError: the specification is not well made.
+        SpecificationError: the specification has a mistake.
     """
     graph = WalkedGraph(specification, bounds=bounds)
     return machine_class(SpecificationMachine, graph, Recipe(as_state_machine, graph), {})
@@ -262,7 +263,7 @@ def as_state_machine(specification: SpecificationOrClass, *, bounds: bool = True
 def machine_class(
     base: type[SpecificationMachine], graph: WalkedGraph, recipe: Recipe, namespace: Mapping[str, Any]
 ) -> type[SpecificationMachine]:
-    """The class of the machines on a graph, over a base, with the recipe that makes it again."""
+    """The class of machines on a graph, derived from a base, with the recipe that makes it again."""
     docs = {action.name: action.doc for action in graph.model.actions}
     mine = {
         "__doc__": f"Walks through {graph.specification!r}.\n\n{indent(recipe.text, '    ')}\n",

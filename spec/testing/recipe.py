@@ -1,7 +1,7 @@
-"""How a generated class is called, and how it is made again by the printed program.
+"""The name of a generated class, and the code with which a printed program makes it again.
 
-Hypothesis files the examples of a class without source under its name alone, so the name must tell apart the
-systems, their variants and their constants, in all processes alike.
+Hypothesis stores the examples of a class without source under its name alone. So the name must differ for different
+systems, variants and constants, and be the same in all processes.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from spec.testing.steps import free_names
 from spec.testing.walk import WalkedGraph
 
 DIGEST = 6
-"""Hexadecimal digits behind a name."""
+"""Hexadecimal digits after a name."""
 
 WIDTH = 118
-"""Characters on a line of the program."""
+"""The most characters on a line of the program."""
 
 UNNAMED = "..."
-"""What stands in a recipe for a function without a name, which only its author can give."""
+"""The placeholder in a recipe for a function without a name, which its author must fill in."""
 
 
 class Recipe:
-    """How a class was made, by which call of which function, and what a program needs besides."""
+    """How a class was made: the call of the function that makes it, and the imports of a program with it."""
 
     def __init__(self, maker: Callable[..., Any], graph: WalkedGraph, *others: object, **named: object):
         specification = graph.specification
@@ -42,22 +42,22 @@ class Recipe:
         taken = {self.name, "state", *imports.names}
         initial = () if graph.sole_initial_step else graph.beginnings
         self.names = free_names([*initial, *(action.name for action in graph.model.actions)], taken)
-        """For each action, and each `initial` if the first step chooses, the name of its function in the program."""
+        """The name in the program of the function of each action, and of each `initial` if the first step chooses."""
         self.class_name = imports.name
-        """How the program calls a class."""
+        """The name of a class in the program."""
         lines = [*imports.lines(), "", f"{self.name} = {call}"]
         lines += unpacked(tuple(self.names.values()), f"{self.name}.actions")
         self.text = "\n".join(lines)
 
     def imports_with(self, subclass: type) -> list[str]:
-        """What a program imports that has a subclass in place of the class."""
+        """The imports of a program that uses a subclass in place of the class."""
         imports = Imports("state")
         imports.name(subclass)
         self._import_parameters(imports)
         return imports.lines()
 
     def _import_parameters(self, imports: Imports) -> None:
-        """Import what the values are made of that steps may have."""
+        """Import the classes and functions that the parameters of steps are written with."""
         for action in self._graph.model.actions:
             for domain in action.domains.values():
                 for value in domain:
@@ -71,7 +71,7 @@ def _call(
     named: Mapping[str, object],
     name: Callable[[Any], str],
 ) -> str:
-    """The call that makes the class, in which classes and functions are called so."""
+    """The call that makes the class, with these names for classes and functions."""
 
     def called(other: object) -> str:
         return name(other) if name_of(other) != UNNAMED else UNNAMED
@@ -83,7 +83,7 @@ def _call(
 
 
 def unpacked(names: Sequence[str], value: str) -> list[str]:
-    """The lines that give these names to the values of a tuple.
+    """The lines that assign the values of a tuple to these names.
 
     >>> unpacked(["press"], "Counter.actions")
     ['(press,) = Counter.actions']
@@ -95,7 +95,7 @@ def unpacked(names: Sequence[str], value: str) -> list[str]:
 
 
 def name_of(function: object) -> str:
-    """The name of a function or class, as it stands in a program."""
+    """The name of a function or class, as written in a program."""
     name = str(getattr(function, "__name__", ""))
     return name if name.isidentifier() else UNNAMED
 

@@ -1,4 +1,4 @@
-"""Steps as a printed program has them: `press(by=2)`, where `press` is a function of the machine's `actions`."""
+"""Steps as written in a printed program: `press(by=2)`, where `press` is a function of the machine's `actions`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class CalledStep(NamedTuple):
     name: str
     step: Step
     class_name: Callable[[type], str] = class_name
-    """How the program calls a class."""
+    """The name of a class in the program."""
 
     def __repr__(self) -> str:
         given = (f"{key}={literal(value, self.class_name)}" for key, value in self.step.parameters.items())
@@ -26,15 +26,15 @@ class CalledStep(NamedTuple):
 
 
 ActionFunction = Callable[..., CalledStep]
-"""It makes the step of an action, or of an `initial`, from its parameters."""
+"""A function that makes the step of an action or an `initial` from its parameters."""
 
 
 def action_function(
     name: str, action: str, doc: str, class_name: Callable[[type], str] = class_name
 ) -> ActionFunction:
-    """The function of an action, with its sentence.
+    """The function of an action, with its description.
 
-    >>> action_function("press", "press", "Somebody presses it.")(by=2)
+    >>> action_function("press", "press", "Press the button.")(by=2)
     press(by=2)
     """
 
@@ -47,7 +47,7 @@ def action_function(
 
 
 def free_names(actions: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
-    """A name in a program for each action: its own where that is free, else with underscores at its end.
+    """A name in a program for each action: its own if that is free, otherwise with underscores appended.
 
     >>> free_names(["zk.expire", "zk_expire", "state"], ["state"])
     {'zk.expire': 'zk_expire', 'zk_expire': 'zk_expire_', 'state': 'state_'}

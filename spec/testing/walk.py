@@ -1,7 +1,7 @@
-"""A walk through a specification: it begins, it takes enabled steps, and each state and step is judged.
+"""A walk through a specification: it begins, takes enabled steps, and checks each state and step.
 
-The steps are chosen elsewhere. All walks of one specification share its `WalkedGraph`, which remembers the states
-that walks came to: walks begin alike, so most of their first steps are looked up and not worked out again.
+The caller chooses the steps. All walks of one specification share its `WalkedGraph`, which caches the visited
+states: walks begin alike, so most of their first steps are looked up rather than computed again.
 """
 
 from __future__ import annotations
@@ -23,48 +23,48 @@ from spec.language.state import Values
 from spec.language.words import Step, without_bounds
 
 STATES = 4096
-"""States that a graph remembers. One with twenty steps of fifty cells takes 10 kB, so this is 40 MB."""
+"""The most states that a graph caches. A state with twenty steps of fifty cells takes 10 kB, so this is 40 MB."""
 
 LOOK_AHEAD = 10_000
-"""States explored for shortest paths, to what `sometimes` asks for and to what is broken: a few seconds at most."""
+"""The most states explored for shortest paths to each `sometimes` and to violations: a few seconds."""
 
 FAR = 8
-"""States on a path that random steps hardly ever take by themselves."""
+"""The length of a path that random steps hardly ever take by themselves."""
 
 
 class Violation(AssertionError):
-    """A property is broken. The message says which, where it was looked at, and what the last step changed."""
+    """A property is broken. The message names the property, the values it read, and the changes of the last step."""
 
     def __init__(self, message: str, trace: Trace | None = None):
         super().__init__(message)
         self.trace = trace
-        """How it came about; None where there is not even an initial state."""
+        """The trace to the violation; None if there is not even an initial state."""
 
 
 Offers = Mapping[str, Mapping[int, Step]]
-"""Steps that can be taken: of each action the enabled ones, by the numbers of their instances."""
+"""The enabled steps of each action, by the numbers of their instances."""
 
 
 class InitialStep(NamedTuple):
-    """One way to begin: an `initial` with its parameters, and the state that it makes."""
+    """An initial step: an `initial` with its parameters, and the state that it makes."""
 
     step: Step
     state: Values | None
-    """None where a value lies outside its domain."""
+    """None if a value is outside its domain."""
     wrong: str
 
 
 class ExpandedState:
-    """A state, the properties that it decides, and the steps that lead away."""
+    """A state, the properties that it decides, and its outgoing steps."""
 
     def __init__(self, graph: WalkedGraph, state: Values):
         self._graph, self.state = graph, state
         self.found = graph.model.found_in(state, graph.of_states)
-        """Numbers of the properties of states that it decides: invariants broken, witnesses seen."""
+        """The numbers of the state properties that it decides: broken invariants, seen witnesses."""
 
     @cached_property
     def steps(self) -> Mapping[str, Mapping[int, Transition]]:
-        """The enabled steps of each action that has one, by the numbers of their instances."""
+        """The enabled steps of each action that has any, by the numbers of their instances."""
         graph = self._graph
         with graph.bounded():
             expansion = graph.model.expand(self.state, graph.of_steps)
@@ -84,7 +84,7 @@ class ExpandedState:
 
     @cached_property
     def violating_steps(self) -> Offers:
-        """The enabled steps that break a property, or lead where one is broken; mostly none."""
+        """The enabled steps that break a property or lead to a state that does; usually none."""
         found: dict[str, dict[int, Step]] = {}
         for name, steps in self.steps.items():
             for number, taken in steps.items():
@@ -94,7 +94,7 @@ class ExpandedState:
 
 
 class WalkedGraph:
-    """The state graph of a specification, expanded where walks come."""
+    """The state graph of a specification, expanded where walks visit it."""
 
     at: Callable[[Values], ExpandedState]
     """A state of the graph, expanded."""
@@ -108,20 +108,20 @@ class WalkedGraph:
         if not self.initial_steps:
             raise SpecificationError(f"{specification.name}: it has no initial state")
         self.choices = {action.name: len(action.instances) for action in self.model.actions}
-        """How many instances each action has, and how many ways there are to begin, under their names."""
+        """The number of instances of each action and each `initial`, by name."""
         self.choices |= dict.fromkeys(self.beginnings, len(self.initial_steps))
         self.at = lru_cache(STATES)(lambda state: ExpandedState(self, state))
 
     @cached_property
     def beginnings(self) -> Offers:
-        """The ways to begin."""
+        """The initial steps."""
         found: dict[str, dict[int, Step]] = {}
         for number, initial_step in enumerate(self.initial_steps):
             found.setdefault(initial_step.step.action, {})[number] = initial_step.step
         return found
 
     def beginning_in(self, state: Values) -> tuple[str, int] | None:
-        """The name and number of a way to begin in a state."""
+        """The name and number of an initial step that leads to this state."""
         for number, initial_step in enumerate(self.initial_steps):
             if initial_step.state == state:
                 return initial_step.step.action, number
@@ -129,20 +129,21 @@ class WalkedGraph:
 
     @cached_property
     def _known(self) -> Mapping[int, Path]:
-        """Of each property that a look ahead decides, a shortest path to where it is broken, or is seen."""
+        """A shortest path to the violation or witness of each property that a look ahead decides."""
         options = Options((*self.of_states, *self.of_steps), keep_going=True, max_states=LOOK_AHEAD)
         try:
             with self.bounded():
                 found = ReferenceEngine().explore(self.model, options, lambda statistics: None).discoveries
         except (EvaluationFailed, SpecificationError):
-            return {}  # a walk will meet it too, and tell its steps
+            return {}  # a walk will meet it too, and report its steps
         return {number: each.path for number, each in found.items()}
 
     @cached_property
     def routes(self) -> tuple[Path, ...]:
-        """A shortest path to each `sometimes` that a look ahead finds far away: what its author calls worth reaching.
+        """A shortest path to each `sometimes` that a look ahead finds far away: its author marked it as worth
+        reaching.
 
-        Walks come to what is near in any case, and programs that do not follow a route shrink better.
+        Walks reach near ones in any case, and programs that do not follow a route shrink better.
         """
         wanted = [n for n in (*self.of_states, *self.of_steps) if not is_violation(self.model, n)]
         if not wanted:
@@ -151,17 +152,17 @@ class WalkedGraph:
 
     @cached_property
     def straight(self) -> Path | None:
-        """A shortest path to where a property is broken, if a look ahead finds one."""
+        """A shortest path to a violation, if a look ahead finds one."""
         broken = [path for number, path in self._known.items() if is_violation(self.model, number)]
         return min(broken, key=lambda path: len(path[1]), default=None)
 
     def bounded(self) -> AbstractContextManager[None]:
-        """While it is open, actions run as this graph has them: within their bounds or without."""
+        """A context in which actions run as in this graph: with or without their bounds."""
         return nullcontext() if self.bounds else without_bounds()
 
     @cached_property
     def sole_initial_step(self) -> InitialStep | None:
-        """The initial state, if there is but one and nothing is wrong with it."""
+        """The initial step, if there is only one and its state breaks nothing."""
         if len(self.initial_steps) > 1:
             return None
         only = self.initial_steps[0]
@@ -169,7 +170,7 @@ class WalkedGraph:
         return None if broken else only
 
     def breaks(self, found: Iterable[int]) -> bool:
-        """Whether one of these properties, which were decided, is violated."""
+        """Whether one of these decided properties is violated."""
         return any(is_violation(self.model, number) for number in found)
 
 
@@ -182,27 +183,27 @@ def _initial_steps(model: Model) -> tuple[InitialStep, ...]:
 
 
 class Walk:
-    """A walk: the state that it has come to, and the path there."""
+    """A walk: its present state, and the path there."""
 
     def __init__(self, graph: WalkedGraph):
         self.graph = graph
         self.here: ExpandedState | None = None
-        """The state that the walk has come to; None before it has begun."""
+        """The present state; None before the walk has begun."""
         self.witnessed: tuple[str, ...] = ()
-        """The `sometimes` seen in the last step, or where it led."""
+        """The `sometimes` seen in the last step or in the state after it."""
         self._from: Values = ()
         self._path: list[tuple[int, int]] = []
 
     def offers(self) -> Offers:
-        """The steps that are enabled here; before the walk has begun, the ways to begin."""
+        """The enabled steps; before the walk has begun, the initial steps."""
         return self.graph.beginnings if self.here is None else self.here.offers
 
     def violating_steps(self) -> Offers:
-        """The steps among them that break a property, or lead where one is broken; mostly none."""
+        """Those of the steps that break a property or lead to a state that does; usually none."""
         return {} if self.here is None else self.here.violating_steps
 
     def harmless(self) -> Offers:
-        """The steps among them that break nothing."""
+        """Those of the steps that break nothing."""
         left = {
             name: {
                 number: step for number, step in steps.items() if number not in self.violating_steps().get(name, {})
@@ -212,7 +213,7 @@ class Walk:
         return {name: steps for name, steps in left.items() if steps}
 
     def next_on(self, route: Path) -> tuple[str, int] | None:
-        """The name and number of the step that comes next on a route; None if it has been left, or is at its end."""
+        """The name and number of the next step on a route; None if the walk has left it or is at its end."""
         first, choices = route
         if self.here is None:
             return self.graph.beginning_in(first)
@@ -223,30 +224,28 @@ class Walk:
         return self.graph.model.actions[action].name, instance
 
     def go(self, step: Step) -> Step:
-        """Take an enabled step, or begin; as the graph has it.
+        """Take an enabled step or an initial step; returns the step with the graph's own parameters.
 
         Raises:
-            UsageError: it is not offered here.
-            Violation: it breaks a property, or a property is broken where it leads.
-            EvaluationFailed: a property raised, or an action that was tried where it leads.
+            UsageError: the step is not enabled.
+            Violation: the step or the state after it breaks a property.
+            EvaluationFailed: a property raised, or an action that was tried in the state after the step.
         """
-        __tracebackhide__ = True  # what failed is the specification; pytest need not show this code
+        __tracebackhide__ = True  # the specification failed; pytest need not show this code
         taken, found = self._taken(step)
         broken = [number for number in found if is_violation(self.graph.model, number)]
         if broken:
             path: Path = (self._from, tuple(self._path))
             with self.graph.bounded():
-                told = trace(self.graph.model, min(broken), path)
-            raise Violation(violation_text(told), told)
+                way = trace(self.graph.model, min(broken), path)
+            raise Violation(violation_text(way), way)
         self.witnessed = tuple(self.graph.model.properties[number].name for number in found)
         assert self.here is not None
-        _ = (
-            self.here.steps
-        )  # worked out now, so that an action that raises here is reported at the step that led here
+        _ = self.here.steps  # computed now, so that an exception in an action is reported at the step that led here
         return taken
 
     def _taken(self, step: Step) -> tuple[Step, tuple[int, ...]]:
-        """Take a step, or begin: the step, and the numbers of the properties that this decides."""
+        """Take a step, or begin: the step, and the numbers of the properties that it decides."""
         __tracebackhide__ = True
         if self.here is None:
             for initial_step in self.graph.initial_steps:
@@ -275,28 +274,29 @@ class Walk:
 
     def _refusal(self, step: Step) -> str:
         offered = [str(each) for enabled in self.offers().values() for each in enabled.values()]
-        where = "before the beginning"
+        where = "before the first step"
         if self.here is not None:
-            where = f"where {self.graph.model.show(self.here.state) or 'everything is as at first'}"
+            shown = self.graph.model.show(self.here.state)
+            where = f"in the state {shown or 'in which every variable has its first value'}"
         return f"{step} is not enabled {where}; enabled: {', '.join(offered) or 'nothing'}"
 
 
-def violation_text(told: Trace) -> str:
-    """A violation for people: which property, what it states, where it fails, and what the last step changed.
+def violation_text(trace: Trace) -> str:
+    """A violation for a person: the property, its sentence, the failing values, and the changes of the last step.
 
-    What the views say of where it led stands with it.
+    The sentences of the views of the last state are included.
     """
-    last = told.steps[-1] if told.steps else None
+    last = trace.steps[-1] if trace.steps else None
     lines = [
-        f"{told.broken} is broken {f'by {last.step}' if last else 'in the initial state'}",
-        f"    {told.sentence}",
+        f"{trace.broken} is broken {f'by {last.step}' if last else 'in the initial state'}",
+        f"    {trace.sentence}",
     ]
-    if told.failing:
-        fails = told.failing if told.broken == TYPE_OK else f"It fails for {told.failing}."
+    if trace.failing:
+        fails = trace.failing if trace.broken == TYPE_OK else f"It fails for {trace.failing}."
         lines.append(f"    {fails}")
-    if told.looked_at:
+    if trace.looked_at:
         lines.append("    It looked at")
-        lines += [f"        {place} = {represented(value)}" for place, value in told.looked_at.items()]
+        lines += [f"        {place} = {represented(value)}" for place, value in trace.looked_at.items()]
     if last is not None:
         lines += [f"    {sentence}" for sentence in (*last.sentences, *last.views)]
         lines.append(f"    {last.step} changed" if last.changes else f"    {last.step} changed nothing")

@@ -1,16 +1,15 @@
-"""Events of a what-if in any order: what is the worst that can come of them, and the shortest way there.
+"""Events of a what-if in any order: the worst outcome, and the shortest way there.
 
-Brokers die, return and shut down in whatever order their events may happen, the controller goes on batch by batch in
-between, and, where that is asked for, another controller takes over at any moment. That is the system `partitions`
-with a `plan` in place of its bounds, `EventsInAnyOrder`; of a partition that moves it is `planned_move`. A
-partition is explored alone, with the replicas that it has, and is to have.
+Brokers die, return and shut down in every order that their events allow. In between, the controller proceeds batch by
+batch, and, if requested, another controller takes over at any moment. This is the system `partitions` with a `plan`
+in place of its bounds, `EventsInAnyOrder`; for a partition that moves it is `planned_move`. Each partition is
+explored alone, with its present and future replicas.
 
 Partitions that behave alike are explored once; see `situations`.
 
-Left out is what `partitions` leaves out, bounced brokers among it. A queue of requests that is slow brings nothing
-else: until a broker is told who leads it follows nobody, and who follows its leader gets in sync some time, however
-late. A replica that lags behind its leader stays so until its broker returns. Unclean elections, where they are ever
-permitted, are permitted from the beginning, which is worse.
+The exploration leaves out what `partitions` leaves out, such as bounced brokers. Slow request queues add no outcomes:
+a broker that has not heard of its leader just joins the ISR later. A replica that lags behind its leader lags until
+its broker returns. If unclean elections are ever permitted, they are permitted from the start, which is worse.
 """
 
 from __future__ import annotations
@@ -50,9 +49,9 @@ EXIT_BOUND: Final = 20
 
 
 class BrokenRule(Exception):
-    """The system that stands for a cluster breaks a rule of its own: a fault of this program.
+    """The system that models a cluster breaks one of its own rules: a fault of this program.
 
-    Nothing is known of the cluster then.
+    The result says nothing about the cluster.
     """
 
 
@@ -61,31 +60,31 @@ HEALTH_BY_PROPERTY: Final[Mapping[str, PartitionHealth]] = {
     "keeps_its_records": PartitionHealth.Unclean,
     "keeps_min_isr": PartitionHealth.UnderMinIsr,
 }
-"""The property whose counterexample is the way to it, the worst first."""
+"""The property whose counterexample is the way to each outcome, the worst first."""
 ARRIVES: Final = "arrives"
-"""The one whose counterexample is a way on which a partition does not get where it was to move."""
+"""The property whose counterexample is a way on which a partition does not complete its move."""
 WITNESSES: Final = ("comes_to_rest", "at_a_bound")
 
 
 class WorstCase(NamedTuple):
-    """What may come of a situation."""
+    """The worst outcome of a situation."""
 
     situation: Situation
     partitions: tuple[TopicPartition, ...]
-    """Those that are in it."""
+    """The partitions in this situation."""
     health: PartitionHealth
     trace: Trace | None
-    """The shortest way there; or to where it has not moved as it was to, if all else is well. None: it ends well in
-    every order, or was not explored to the end."""
+    """The shortest way there; or, if all else is well, to a state where the partition has not moved as planned. None:
+    it ends well in every order, or was not explored completely."""
     states: int
     explored: bool
     """Whether every order was explored."""
     arrives: bool | None = None
-    """Whether it gets where it was to move, in every order that was explored; None: it was not to move."""
+    """Whether the partition completes its move in every explored order; None: no move was planned."""
 
     @property
     def lines(self) -> str:
-        """In words."""
+        """The outcome in words."""
         health = (
             f"{self.health} in every order" if self.health is PartitionHealth.Online else f"at worst {self.health}"
         )
@@ -95,7 +94,7 @@ class WorstCase(NamedTuple):
 
 @dataclass(frozen=True)
 class AnyOrder:
-    """The worst that can come of events, for each situation, the worst first."""
+    """The worst outcome of the events for each situation, the worst first."""
 
     cluster: KnownCluster
     release: str
@@ -104,13 +103,13 @@ class AnyOrder:
 
     @property
     def targets(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-        """Where partitions are to move to."""
+        """The planned replicas of partitions that should move."""
         moves = (each.moves for each in self.events if isinstance(each, Reassign))
         return dict(chain.from_iterable(moves))
 
     @property
     def exit_code(self) -> int:
-        """0: every partition has a leader in the end, whatever the order; 12: one may have none; 20: a bound."""
+        """0: every partition ends with a leader in every order; 12: one may end without; 20: stopped by a bound."""
         if any(each.health is PartitionHealth.Offline for each in self.cases):
             return 12
         return 0 if all(each.explored for each in self.cases) else EXIT_BOUND
@@ -119,7 +118,7 @@ class AnyOrder:
         return "\n".join(map(escaped, self._lines()))
 
     def to_json(self) -> dict[str, Any]:
-        """As one object."""
+        """The result as one object."""
         return {
             "release": self.release,
             "assumed": list(self.cluster.assumed_of(self.release)),
@@ -150,29 +149,29 @@ class AnyOrder:
             named = few if number <= 3 else f"{few} and {number - 3:,} alike"
             ends = each.lines
             if not each.explored:
-                ends += ", of the orders that were explored"
+                ends += ", of the orders explored"
             yield f"{number:,} partition{'' if number == 1 else 's'}: {ends} ({each.states:,} states): {named}"
             if each.trace is not None:
                 first = each.partitions[0]
                 brokers = brokers_by_place(self.cluster.partitions[first], self.targets.get(first, ()))
-                told = list(sentences_of(each.trace, brokers, moving=each.situation.is_under_way))
-                yield f"  the shortest way, as {first} has it:" if told else "  so it is from the beginning"
-                for number, line in enumerate(told, 1):
+                sentences = list(sentences_of(each.trace, brokers, moving=each.situation.is_under_way))
+                yield f"  the shortest way, for {first}:" if sentences else "  from the start"
+                for number, line in enumerate(sentences, 1):
                     yield f"  {number:4}. {line}"
 
 
 def _require_few(situation: Situation, partition: TopicPartition) -> None:
-    """Refuse what the constants of the system do not admit.
+    """Refuse a situation that the constants of the system do not admit.
 
     Raises:
-        UsageError: there are too many replicas, or events.
+        UsageError: there are too many replicas or events.
     """
     kinds, constants = situation.kinds, ClusterSpec.constants()
     new = len(situation.new)
     if situation.moves and not situation.has_state:
         raise UsageError(f"{partition} never had a leader; --any-order explores no reassignment of it")
     if situation.moves and (kinds[Shutdown] or kinds[ElectPreferred]):
-        to_move = "is being reassigned" if situation.is_under_way else "is to move"
+        to_move = "is being reassigned" if situation.is_under_way else "moves"
         raise UsageError(
             f"{partition} {to_move}; --any-order explores that with --crash, --return, --failover and --unclean, "
             "and without --shutdown and --prefer"
@@ -194,29 +193,31 @@ def _require_few(situation: Situation, partition: TopicPartition) -> None:
 
 
 class PlanBounds(NamedTuple):
-    """What keeps the system of a situation finite, and is raised where it cuts something off."""
+    """The bounds that keep the system of a situation finite; they are raised when they cut something off."""
 
     max_leader_epoch: int
     """The highest leader epoch."""
     isr_changes: int
-    """How often the leader takes a broker into the ISR: one that returns, is new or has waited for a leader, or shuts
-    down and follows yet."""
+    """How often the leader may add a broker to the ISR: one that returns, is new, has waited for a leader, or is
+    shutting down and still follows."""
 
     @classmethod
     def of(cls, situation: Situation) -> PlanBounds:
-        """Those to begin with."""
+        """The initial bounds."""
         highest = ClusterSpec.constants()["max_leader_epoch"].at_most or 0
         kinds = situation.kinds
         changes = kinds[Return] + kinds[Shutdown] + len(situation.new | situation.waiting)
-        epochs = max(2 + len(situation.events), 1 + 2 * kinds[AnotherController])  # versions of its epoch, too
+        epochs = max(
+            2 + len(situation.events), 1 + 2 * kinds[AnotherController]
+        )  # versions of the controller epoch, too
         if situation.moves:
             epochs += (
                 2 + situation.replicas + 2 * kinds[AnotherController]
-            )  # who is told, who leaves, and all of that again
+            )  # who is informed, who leaves, and all of that again
         return cls(min(epochs, highest), changes and changes + 1)
 
     def raised(self) -> PlanBounds | None:
-        """Higher ones; None: there are none."""
+        """Higher bounds; None: there are none."""
         constants = ClusterSpec.constants()
         higher = PlanBounds(self.max_leader_epoch + 2, self.isr_changes and self.isr_changes + 1)
         admitted = (number <= (constants[name].at_most or 0) for name, number in higher._asdict().items())
@@ -224,7 +225,7 @@ class PlanBounds(NamedTuple):
 
 
 def system_of(situation: Situation, release: str, bounds: PlanBounds | None = None) -> EventPlan[Any]:
-    """The specification of a situation, within these bounds; else within those to begin with."""
+    """The specification of a situation, within these bounds; by default within the initial ones."""
     kinds = situation.kinds
     of: type[EventPlan[Any]] = PlannedMove if situation.moves else EventsInAnyOrder
     own: dict[str, Any] = {
@@ -238,7 +239,7 @@ def system_of(situation: Situation, release: str, bounds: PlanBounds | None = No
     cls: Any = type(of.__name__, (of,), {"situation": situation})
     subject: EventPlan[Any] = cls(
         brokers=situation.brokers,
-        max_crashes=kinds[Crash] + kinds[Shutdown] or min(1, kinds[Return]),  # else no broker comes or goes
+        max_crashes=kinds[Crash] + kinds[Shutdown] or min(1, kinds[Return]),  # otherwise no broker starts or dies
         controller_changes=kinds[AnotherController],
         unclean=situation.unclean,
         **own,
@@ -255,17 +256,17 @@ def in_any_order(
     max_states: int | None = None,
     explore: Callable[..., Result] = check,
 ) -> AnyOrder:
-    """Explore every order of events, with all that a controller does in between.
+    """Explore every order of events, with everything that a controller does in between.
 
     Args:
-        cluster: how it is.
-        events: what happens.
-        release: of its controller.
-        max_states: of each situation; else all of them.
-        explore: `spec.checking.check`, or what stands for it.
+        cluster: its present state.
+        events: the events.
+        release: the controller's release.
+        max_states: the most states of each situation; by default all of them.
+        explore: `spec.checking.check`, or a substitute for it.
 
     Raises:
-        UsageError: an event cannot be explored, or there are too many, or a partition has too many replicas.
+        UsageError: an event cannot be explored, there are too many, or a partition has too many replicas.
         BrokenRule: this program is at fault.
     """
     line = release_named(release, ByRelease(control_design_of))
@@ -289,7 +290,7 @@ def _explored(
     release: str,
     explore: Callable[[EventPlan[Any]], Result],
 ) -> WorstCase:
-    """The worst of a situation, with bounds that cut nothing off, if there are such."""
+    """The worst outcome of a situation, with bounds that cut nothing off if possible."""
     bounds: PlanBounds | None = PlanBounds.of(situation)
     while bounds is not None:
         try:
@@ -304,7 +305,7 @@ def _explored(
             break
         bounds = bounds.raised()
     if _verdict(result, "comes_to_rest") == "unwitnessed":
-        raise UsageError(f"--any-order: these events cannot all happen to {partitions[0]}, in whatever order")
+        raise UsageError(f"--any-order: these events cannot all happen to {partitions[0]} in any order")
     broken = {trace.broken: trace for trace in result.counterexamples}
     outcomes = (*HEALTH_BY_PROPERTY, ARRIVES)
     trace = next((broken[name] for name in outcomes if name in broken), None)
@@ -317,10 +318,10 @@ def _explored(
 
 
 def _require_sound(result: Result, partition: TopicPartition) -> None:
-    """What is not one of the outcomes breaks in no cluster.
+    """Require that no property is broken except the outcomes.
 
     Raises:
-        BrokenRule: it does.
+        BrokenRule: another property is broken.
     """
     for trace in result.counterexamples:
         if trace.broken not in (*HEALTH_BY_PROPERTY, ARRIVES):

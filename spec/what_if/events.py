@@ -1,22 +1,22 @@
-"""What is done to a cluster, or befalls it: the events of a what-if, in Kafka's words.
+"""The events of a what-if, in Kafka's words: what happens to a cluster.
 
-    Crash(1, 3)             brokers die, both before the controller looks
-    Shutdown(2)             a broker is shut down: it asks its controller first, and is gone then
+    Crash(1, 3)             brokers die, both before the controller notices
+    Shutdown(2)             a broker shuts down: it first asks its controller, then stops
     Return(1)               brokers start again, and their replicas catch up
-    AllowUnclean("t")       unclean elections are permitted, of a topic (since 2.1), or by default (since 2.0)
-    Reassign({...})         partitions are to be kept by other brokers, which copy them
-    ElectPreferred()        the preferred replica is elected of every partition
-    Rebalance()             the controller looks by itself whether preferred replicas lead
+    AllowUnclean("t")       unclean elections are permitted, for a topic (since 2.1), or by default (since 2.0)
+    Reassign({...})         partitions move to other brokers, which copy them
+    ElectPreferred()        the preferred replica of every partition is elected
+    Rebalance()             the controller's periodic check whether preferred replicas lead
     CreateTopic("t", 12, 3) a topic is created, its replicas placed as Kafka places them
     AnotherController()     another broker becomes controller
 
-An event is a value, and applies itself to a `Subject`: to a `Cluster`, where events happen in one order; in any order
-to the variables of a system that is explored (`plan`). What cannot happen is refused there.
+An event is a value that applies itself to an `EventTarget`: to a `Cluster`, where events happen in one order; or, in
+any order, to the variables of an explored system (`plan`). The target refuses impossible events.
 
-A configuration is an event where the controller acts on it at once: a topic's `unclean.leader.election.enable` since
-2.1 [TopicUncleanLeaderElectionEnable, KAFKA-6835], the dynamic default of all brokers since 2.0
-[UncleanLeaderElectionEnable, KAFKA-6526]. Before, a topic's counts at the next election. A default counts for the
-next controller in 1.1, and before that for a broker that is started with it.
+A change of configuration is an event if the controller acts on it at once: a topic's `unclean.leader.election.enable`
+since 2.1 [TopicUncleanLeaderElectionEnable, KAFKA-6835], the dynamic default of all brokers since 2.0
+[UncleanLeaderElectionEnable, KAFKA-6526]. In earlier releases a topic's setting takes effect at the next election. A
+default takes effect with the next controller in 1.1, and earlier with a restart of the broker.
 """
 
 from __future__ import annotations
@@ -48,89 +48,90 @@ __all__ = [
 ]
 
 DYNAMIC: Final = Release("1.1.0")
-"""Since then defaults can be changed while brokers run [KIP-226]."""
+"""The first release in which defaults can be changed while brokers run [KIP-226]."""
 
 
 class EventTarget(Protocol):
-    """What events apply themselves to: a `statemachines.Cluster`, or what stands for one."""
+    """The target of events: a `statemachines.Cluster`, or a substitute for one."""
 
     def crash(self, *brokers: BrokerId) -> None:
-        """They die."""
+        """Let brokers die."""
 
     def restart(self, *brokers: BrokerId) -> None:
-        """They start."""
+        """Start brokers."""
 
     def shut_down(self, broker: BrokerId, attempts: int) -> None:
-        """A broker is to stop: it asks the controller, so often."""
+        """Shut a broker down: it asks the controller up to this many times."""
 
     def create_topic(self, name: TopicName, *, partitions: int, replication_factor: int) -> None:
-        """There is to be a topic, with so many partitions and replicas of each."""
+        """Create a topic with this many partitions and replicas of each."""
 
     def allow_unclean(self, topic: TopicName | None) -> None:
-        """Replicas that are not in sync may lead, of a topic or of all."""
+        """Permit unclean elections, for one topic or for all."""
 
     def reassign(self, targets: Mapping[TopicPartition, tuple[BrokerId, ...]]) -> None:
-        """Partitions are to be kept by other brokers."""
+        """Reassign partitions to these brokers."""
 
     def elect(self, partitions: Iterable[TopicPartition]) -> None:
-        """Their preferred replicas are to lead."""
+        """Elect the preferred replicas of partitions."""
 
     def rebalance(self) -> None:
-        """It is time to look whether preferred replicas lead."""
+        """Run the periodic check whether preferred replicas lead."""
 
     def fail_over(self) -> None:
-        """Another broker is to be controller."""
+        """Make another broker the controller."""
 
     def partitions(self) -> Mapping[TopicPartition, Any]:
-        """Those that there are."""
+        """The existing partitions."""
 
 
 class ClusterEvent:
-    """One of these events; a value."""
+    """The base of all events, which are values."""
 
     unexplored: ClassVar[str] = ""
-    """Why `any_order` does not explore it, with what it explores; empty if it does."""
+    """Why `any_order` does not explore the event, and what it explores instead; empty if it does."""
 
     def apply(self, cluster: EventTarget) -> None:
-        """Let it happen."""
+        """Let the event happen."""
         raise NotImplementedError
 
     @property
     def sentence(self) -> str:
-        """What happens, in a sentence without its full stop."""
+        """The event as a sentence without its full stop."""
         raise NotImplementedError
 
     def require_known(self, cluster: KnownCluster, release: str) -> None:
-        """Refuse an event that names what there is not, or about which a controller of the release does nothing.
+        """Refuse an event that names something unknown, or that a controller of the release ignores.
 
         Raises:
-            UsageError: it does, with what there is.
+            UsageError: the event is refused; the message lists what exists.
         """
 
     def one_by_one(self) -> tuple[ClusterEvent, ...]:
-        """The same as events that may happen apart: of one broker each."""
+        """The same as separate events, one for each broker."""
         return (self,)
 
     def seen_by(self, partition: TopicPartition, places: Mapping[BrokerId, BrokerId]) -> ClusterEvent | None:
-        """The same as one partition meets it, with other ids for its brokers; None: it does not reach the partition.
+        """The event as one partition meets it, with other ids for its brokers; None: it does not affect the
+        partition.
 
         >>> Crash(3).seen_by(TopicPartition("t", 0), {3: 0, 1: 1}), Crash(2).seen_by(TopicPartition("t", 0), {3: 0})
         (Crash(0), None)
 
         Args:
-            partition: that which is asked about.
-            places: another id for each of its brokers.
+            partition: the partition.
+            places: the other id of each of its brokers.
         """
         return self
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class EventOfBrokers(ClusterEvent):
-    """An event that happens to some brokers."""
+    """An event of one or more brokers."""
 
     brokers: tuple[BrokerId, ...]
     does: ClassVar[tuple[str, str]]
-    """What one broker does, and what several do."""
+    """The verb phrase for one broker, and for several."""
 
     def __init__(self, *brokers: BrokerId) -> None:
         object.__setattr__(self, "brokers", brokers)
@@ -143,12 +144,12 @@ class EventOfBrokers(ClusterEvent):
 
     @property
     def sentence(self) -> str:
-        """Of one broker, or of several."""
+        """The sentence about its brokers."""
         one = len(self.brokers) == 1
         return f"broker{'' if one else 's'} {listed(self.brokers)} {self.does[0 if one else 1]}"
 
     def require_known(self, cluster: KnownCluster, release: str) -> None:
-        """All of its brokers are known, and each is named once."""
+        """Require that its brokers are known, and each is named once."""
         if not self.brokers:
             raise UsageError(f"{self}: no broker is named")
         if twice := {broker for broker in self.brokers if self.brokers.count(broker) > 1}:
@@ -157,88 +158,90 @@ class EventOfBrokers(ClusterEvent):
             raise UsageError(f"{self}: there is no broker {listed(strangers)}; there are {listed(cluster.brokers)}")
 
     def one_by_one(self) -> tuple[Self, ...]:
-        """An event of each broker."""
+        """One event for each broker."""
         return tuple(type(self)(broker) for broker in self.brokers)
 
     def seen_by(self, partition: TopicPartition, places: Mapping[BrokerId, BrokerId]) -> Self | None:
-        """Of those of its brokers that keep the partition."""
+        """The event for those of its brokers that have a replica of the partition."""
         brokers = [places[broker] for broker in self.brokers if broker in places]
         return type(self)(*brokers) if brokers else None
 
 
 class Crash(EventOfBrokers):
-    """Brokers die; the controller hears of all of them at once."""
+    """Brokers die; the controller learns of all deaths at once."""
 
     does = "dies", "die"
 
     def apply(self, cluster: EventTarget) -> None:
-        """They do."""
+        """Let them die."""
         cluster.crash(*self.brokers)
 
 
 class Shutdown(EventOfBrokers):
-    """Brokers are shut down, one after the other; each is gone when its controller has answered, whatever it says."""
+    """Brokers shut down one after the other; each stops after its controller's answer, whatever that is."""
 
-    does = "asks to be shut down", "ask to be shut down"
+    does = "asks for a controlled shutdown", "ask for a controlled shutdown"
 
     def apply(self, cluster: EventTarget) -> None:
-        """They are."""
+        """Shut them down."""
         for broker in self.brokers:
             cluster.shut_down(broker, attempts=1)
 
 
 class Return(EventOfBrokers):
-    """Brokers start, and all that they keep catches up with its leaders."""
+    """Brokers start, and their replicas catch up with the leaders."""
 
     does = "starts", "start"
 
     def apply(self, cluster: EventTarget) -> None:
-        """They do."""
+        """Start them."""
         cluster.restart(*self.brokers)
 
 
 @dataclass(frozen=True)
 class AllowUnclean(ClusterEvent):
-    """A replica that is not in sync may be elected, if none is that is."""
+    """Permit electing a replica outside the ISR if no replica in the ISR is alive."""
 
     topic: TopicName | None = None
-    """Of which topic; None: of all that do not say otherwise."""
+    """The topic; None: every topic without its own setting."""
 
     def __str__(self) -> str:
-        return "unclean elections are permitted" + (f" of {self.topic}" if self.topic else "")
+        return "unclean elections are permitted" + (f" for {self.topic}" if self.topic else "")
 
     @property
     def sentence(self) -> str:
-        """As it is called."""
+        """The event in words."""
         return str(self)
 
     def apply(self, cluster: EventTarget) -> None:
-        """It may."""
+        """Permit them."""
         cluster.allow_unclean(self.topic)
 
     def require_known(self, cluster: KnownCluster, release: str) -> None:
-        """The controller of the release acts on it at once."""
+        """Require that the release's controller acts on the change at once."""
         since = UNCLEAN_AT_ONCE if self.topic is None else UNCLEAN_AT_ONCE_OF_TOPIC
         if Release(release) < since:
             if self.topic is not None:
                 instead = "reads it at its next election: put it into the topic's Configs, and add --failover"
             elif Release(release) >= DYNAMIC:
-                instead = "goes by what it was when it was elected: --unclean-default has it so from the beginning"
+                instead = (
+                    "keeps the value from its own election: use --unclean-default, which permits them from the start"
+                )
             else:
-                instead = "reads it when its broker starts: --unclean-default has it so from the beginning"
-            raise UsageError(f"{self}: it is an event since {since.line}; a controller of {release} {instead}")
+                instead = "reads it when its broker starts: use --unclean-default, which permits them from the start"
+            raise UsageError(f"{self}: this is an event only since {since.line}; a controller of {release} {instead}")
 
     def seen_by(self, partition: TopicPartition, places: Mapping[BrokerId, BrokerId]) -> Self | None:
-        """Only if it is about the partition's topic."""
+        """The event, if it is about the partition's topic."""
         return self if self.topic in (None, partition.topic) else None
 
 
 @dataclass(frozen=True, init=False, repr=False)
 class Reassign(ClusterEvent):
-    """Partitions are to be kept by these brokers, which copy them and catch up."""
+    """Partitions move to these brokers, which copy them and catch up."""
 
     moves: tuple[tuple[TopicPartition, tuple[BrokerId, ...]], ...]
-    """Each partition that is named, with the brokers that are to keep it."""
+    """Each partition with its target brokers."""
 
     def __init__(self, targets: Mapping[TopicPartition, Iterable[BrokerId]]) -> None:
         moves = tuple((partition, tuple(target)) for partition, target in targets.items())
@@ -246,7 +249,7 @@ class Reassign(ClusterEvent):
 
     @property
     def targets(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-        """The same, by partition."""
+        """The target brokers by partition."""
         return dict(self.moves)
 
     def __str__(self) -> str:
@@ -258,18 +261,18 @@ class Reassign(ClusterEvent):
 
     @property
     def sentence(self) -> str:
-        """Where each partition is to move, if that is one place."""
+        """The request, with the target if all partitions have the same one."""
         targets = {target for _, target in self.moves}
         if len(targets) != 1:
             return f"an administrator asks for the {self}"
         return f"an administrator asks for the move to {', '.join(map(str, *targets))}"
 
     def apply(self, cluster: EventTarget) -> None:
-        """They are to be."""
+        """Request the moves."""
         cluster.reassign(self.targets)
 
     def require_known(self, cluster: KnownCluster, release: str) -> None:
-        """All of its partitions and brokers are known."""
+        """Require that its partitions and brokers are known."""
         for partition, target in self.moves:
             if partition not in cluster.partitions:
                 raise UsageError(f"reassignment of {partition}: there is no such partition")
@@ -278,66 +281,63 @@ class Reassign(ClusterEvent):
                 raise UsageError(f"reassignment of {partition}: {there}")
 
     def seen_by(self, partition: TopicPartition, places: Mapping[BrokerId, BrokerId]) -> Self | None:
-        """Only if it moves the partition."""
+        """The event, if it moves the partition."""
         target = self.targets.get(partition)
         return None if target is None else type(self)({partition: tuple(places[broker] for broker in target)})
 
 
 @dataclass(frozen=True)
 class ElectPreferred(ClusterEvent):
-    """An administrator asks that every partition be led by its first replica."""
+    """An administrator requests the preferred leader for every partition."""
 
     def __str__(self) -> str:
         return "election of preferred leaders"
 
     @property
     def sentence(self) -> str:
-        """By whom it is asked for."""
+        """The request in words."""
         return "an administrator asks for the preferred leader"
 
     def apply(self, cluster: EventTarget) -> None:
-        """The controller is asked."""
+        """Request the election."""
         cluster.elect(cluster.partitions())
 
 
 @dataclass(frozen=True)
 class Rebalance(ClusterEvent):
-    """The controller looks whether preferred replicas lead, as it does every 300 s [auto.leader.rebalance.enable].
+    """The controller checks whether preferred replicas lead, as it does every 300 s [auto.leader.rebalance.enable].
 
-    Where others lead more than a tenth of the partitions that prefer a broker, it is elected for those that it can
+    If others lead more than a tenth of the partitions that prefer a broker, that broker is elected for those it can
     lead.
     """
 
-    unexplored = (
-        "what comes of it depends on the partitions of the whole cluster; it explores elections with --prefer"
-    )
+    unexplored = "its effect depends on the partitions of the whole cluster; it explores elections with --prefer"
 
     def __str__(self) -> str:
         return "check of preferred leaders"
 
     @property
     def sentence(self) -> str:
-        """Whose doing it is."""
-        return "the controller looks whether preferred replicas lead"
+        """The check in words."""
+        return "the controller checks whether preferred replicas lead"
 
     def apply(self, cluster: EventTarget) -> None:
-        """The time has come."""
+        """Run the check."""
         cluster.rebalance()
 
 
 @dataclass(frozen=True)
 class CreateTopic(ClusterEvent):
-    """A topic is created on the brokers that are alive, its replicas placed as Kafka places them.
+    """A topic is created on the live brokers, its replicas placed as Kafka places them.
 
-    Kafka draws where it begins by chance, here that is the first of the brokers
-    [`election.assign_replicas_to_brokers`].
+    Kafka starts with a random broker; here it is the first one [`election.assign_replicas_to_brokers`].
     """
 
     name: TopicName
     partitions: int
     replication_factor: int
 
-    unexplored = "it explores partitions that there are"
+    unexplored = "it explores existing partitions only"
 
     def __str__(self) -> str:
         partitions = f"{self.partitions} partition{'' if self.partitions == 1 else 's'}"
@@ -345,26 +345,26 @@ class CreateTopic(ClusterEvent):
 
     @property
     def sentence(self) -> str:
-        """By whom."""
+        """The request in words."""
         return f"an administrator creates topic {self.name}"
 
     def apply(self, cluster: EventTarget) -> None:
-        """It is."""
+        """Create it."""
         cluster.create_topic(self.name, partitions=self.partitions, replication_factor=self.replication_factor)
 
 
 @dataclass(frozen=True)
 class AnotherController(ClusterEvent):
-    """The controller's broker goes on, and another one is controller."""
+    """Another broker becomes controller, while the old controller's broker keeps running."""
 
     def __str__(self) -> str:
         return "controller failover"
 
     @property
     def sentence(self) -> str:
-        """As it comes about."""
+        """The event in words."""
         return "another broker is elected controller"
 
     def apply(self, cluster: EventTarget) -> None:
-        """Another broker is."""
+        """Elect another broker."""
         cluster.fail_over()

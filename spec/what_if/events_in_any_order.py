@@ -1,4 +1,4 @@
-"""Brokers die, return and shut down, leaders are elected: the system `partitions` with a plan in place of bounds."""
+"""Brokers die, return and shut down, and leaders are elected: the system `partitions` with a plan for its bounds."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ RULES: Final = (
     *("role_as_in_zookeeper", "election_from_current_state", "isr_survives_election"),
     *("zk.version_step", "zk.one_shot", "zk.ephemeral_owned"),
 )
-"""The invariants of `partitions` that hold in every release, where no answer is lost. Not among them are those that a
-bug of a release breaks, like `fenced_writes` before 2.2 and `dead_not_in_isr`: what comes of these bugs is an
-outcome, and told as one."""
+"""The invariants of `partitions` that hold in every release if no answer is lost. Invariants that a release's bug
+breaks, like `fenced_writes` before 2.2 and `dead_not_in_isr`, are excluded: the effects of such bugs are outcomes,
+and are reported as outcomes."""
 
 
 class ExploredPartitions(ExploredCluster):
-    """Where brokers may be shut down, and an administrator asks for elections."""
+    """The target of events that include controlled shutdown and requested elections."""
 
     def shut_down(self, broker: BrokerId, attempts: int) -> None:
-        """A broker asks once; it is gone some time after."""
+        """Let a broker ask once; it stops some time later."""
         self.s.exiting |= {broker}
         Partitions.shut_down(self.system, self.s, broker)
 
     def elect(self, partitions: Iterable[TopicPartition]) -> None:
-        """Nothing comes of it where the controller knows that the preferred replica leads, or of no leader yet."""
+        """Request the election; it has no effect if the preferred replica leads, or there is no leader yet."""
         require(self.s.active and self.s.idle)
         for partition in partitions:
             known = self.system.context.of(self.s.context).leadership_of(partition)
@@ -50,7 +50,7 @@ class ExploredPartitions(ExploredCluster):
 
 
 class EventsInAnyOrder(EventPlan[P], Partitions[P]):
-    """`partitions`, where what happens to brokers is planned, and the order is not."""
+    """`partitions` with planned events of brokers, in any order."""
 
     name = "events-in-any-order"
     leaves_out = "bounced brokers, reassignment, deletion, log directories"
@@ -58,11 +58,11 @@ class EventsInAnyOrder(EventPlan[P], Partitions[P]):
     rules = RULES
     shut_down: Any = None
     elect_preferred: Any = None
-    """These are events."""
+    """Planned events replace these actions."""
 
     @action(when=lambda self: self.shutdowns, actor="broker")
     def exit(self, s: P, broker: BrokerId) -> None:
-        """A broker that has asked is gone, with the answer or without one."""
+        """A broker that asked for its shutdown stops, with or without an answer."""
         require(s.idle and broker in s.exiting)
         s.exiting -= {broker}
         self.explored(self, s).crash(broker)

@@ -1,4 +1,4 @@
-"""What `kcat -L` prints, as text or JSON (`kcat -L -J`): the metadata that a broker has of its cluster.
+"""Read the output of `kcat -L`, as text or JSON (`kcat -L -J`): a broker's metadata of its cluster.
 
      3 brokers:
       broker 1 at localhost:9092 (controller)
@@ -6,7 +6,7 @@
       topic "t" with 1 partitions:
         partition 0, leader 1, replicas: 1,2,3, isrs: 1,2
 
-So it is known who is alive and who is controller, and nothing of what is configured.
+It names the live brokers and the controller, but no configuration.
 
 [kcat.c, json.c, 1.7]
 """
@@ -31,7 +31,7 @@ _PARTITION = re.compile(r"\bpartition ([0-9]+), leader (-?[0-9]+), replicas: ([0
 
 
 class _Row(NamedTuple):
-    """What is said of a partition, as printed."""
+    """The entry of a partition, as printed."""
 
     at: str
     topic: TopicName
@@ -43,30 +43,30 @@ class _Metadata(NamedTuple):
     brokers: list[BrokerId]
     controller: BrokerId | None
     counts: dict[TopicName, tuple[int, str]]
-    """How many partitions a topic has, and where that is said."""
+    """The number of partitions of each topic, and the line that says so."""
     rows: list[_Row]
 
 
 def is_metadata(text: str) -> bool:
-    """Whether a text is such an output."""
+    """Whether a text is such output."""
     return _TOPIC.search(text) is not None or _json_of(text) is not None
 
 
 def read_metadata(text: str, name: str) -> Description:
-    """What the tool has said.
+    """Read the output of the tool.
 
     Args:
-        text: what was printed.
-        name: of the file, for messages.
+        text: the output.
+        name: the name of the file, for messages.
 
     Raises:
-        UsageError: it is not as the tool prints it, or says what cannot be; with its place.
+        UsageError: the text differs from the tool's format, or contradicts itself; the message has the place.
     """
     said = _json_of(text)
     try:
         metadata = _of_lines(text, name) if said is None else _of_json(said, name)
     except (KeyError, TypeError):
-        raise UsageError(f"{name}: this is no metadata as kcat -L -J prints it") from None
+        raise UsageError(f"{name}: this is not the metadata that kcat -L -J prints") from None
     partitions: dict[TopicPartition, DescribedPartition] = {}
     for at, topic, number, fields in metadata.rows:
         partition = TopicPartition(topic, whole_number(at, "partition", number))
@@ -75,7 +75,7 @@ def read_metadata(text: str, name: str) -> Description:
         partitions[partition] = partition_of(at, partition, fields)
     require_count(partitions, metadata.counts)
     if not partitions:
-        raise UsageError(f"{name}: it has no partition; it should be what kcat -L prints")
+        raise UsageError(f"{name}: no partition found; expected the output of kcat -L")
     return Description(partitions, live=frozenset(metadata.brokers), controller=metadata.controller)
 
 
@@ -86,7 +86,7 @@ def _of_lines(text: str, name: str) -> _Metadata:
         at = f"{name}:{number}"
         if found := _PARTITION.search(line):
             if topic is None:
-                raise UsageError(f"{at}: a partition, and not which topic that is of")
+                raise UsageError(f"{at}: a partition without a topic before it")
             partition, leader, replicas, isr = found.groups()
             said.rows.append(_Row(at, topic, partition, {"Leader": leader, "Replicas": replicas, "Isr": isr}))
         elif found := _TOPIC.search(line):
@@ -115,7 +115,7 @@ def _of_json(metadata: dict[str, Any], name: str) -> _Metadata:
 
 
 def _json_of(text: str) -> dict[str, Any] | None:
-    """The object that a text is, if it is one of such metadata."""
+    """The JSON object in a text, if it is such metadata."""
     if not text.lstrip().startswith("{"):
         return None
     try:

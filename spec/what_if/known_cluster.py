@@ -1,8 +1,8 @@
-"""A cluster as an operator sees it: who keeps each partition, who leads it, who is in sync, and who is alive.
+"""A cluster as an operator sees it: the replicas, leader and ISR of each partition, and the live brokers.
 
-What a source says of a cluster is a `Description`, which may leave things open: the output of a tool does not say
-which brokers are alive. `complete` makes a `KnownCluster` of it, and says what was assumed. Only one thing may
-stay open, as Kafka's default depends on the release: whether brokers permit unclean elections.
+A source gives a `Description`, which may leave things open: a tool's output does not say which brokers are alive.
+`complete` makes a `KnownCluster` of it, and lists what was assumed. Only one thing may stay open, because Kafka's
+default depends on the release: whether brokers permit unclean elections.
 """
 
 from __future__ import annotations
@@ -22,31 +22,31 @@ from statemachines.releases import Release
 __all__ = ["KnownCluster", "DescribedPartition", "Description", "PartitionStatus", "complete", "listed", "named"]
 
 MIN_ISR: Final = 1
-"""How many replicas have to be in sync where nothing else is configured [min.insync.replicas]."""
+"""The default of min.insync.replicas."""
 FIRST_EPOCH: Final = 1
-"""The epoch of a cluster's first controller."""
+"""The controller epoch of a cluster's first controller."""
 NOT_UNCLEAN: Final = Release("0.11.0.0")
-"""Since then unclean elections are not permitted by default [unclean.leader.election.enable, KIP-106]."""
+"""The first release that forbids unclean elections by default [unclean.leader.election.enable, KIP-106]."""
 
 
 class DescribedPartition(NamedTuple):
-    """What a source says of a partition."""
+    """A partition as a source describes it."""
 
     assignment: ReplicaAssignment
     leader: BrokerId | None = None
-    """None: no broker leads it; or it is not said, as the ISR is not."""
+    """None: no broker leads it; or neither leader nor ISR is given."""
     isr: tuple[BrokerId, ...] | None = None
-    """None: it is not said, nor who leads."""
+    """None: neither ISR nor leader is given."""
     leader_epoch: LeaderEpoch | None = None
-    """None: it is not said. `NO_EPOCH`: the partition has no state yet, as it never had a leader."""
+    """None: not given. `NO_EPOCH`: the partition has no state yet, because it never had a leader."""
     at: str = ""
-    """Where the source says it, for messages."""
+    """The place in the source, for messages."""
 
     def contradiction(self) -> str:
-        """What cannot be; empty if it can.
+        """A contradiction within the description; empty if there is none.
 
         >>> DescribedPartition(ReplicaAssignment((1, 2)), 1, (1, 3)).contradiction()
-        'broker 3 is in its ISR, and its replicas are 1, 2'
+        'broker 3 is in its ISR, but its replicas are 1, 2'
         """
         replicas, isr = self.assignment.replicas, self.isr or ()
         places = (
@@ -57,74 +57,74 @@ class DescribedPartition(NamedTuple):
         for place, brokers in places:
             if strangers := set(brokers) - set(replicas):
                 them = f"broker {listed(strangers)} is" if len(strangers) == 1 else f"brokers {listed(strangers)} are"
-                return f"{them} {place}, and its replicas are {listed(replicas)}"
+                return f"{them} {place}, but its replicas are {listed(replicas)}"
         if self.leader is not None and self.leader not in isr:
-            return f"broker {self.leader} leads it, and is not in its ISR: {listed(isr)}"
+            return f"broker {self.leader} leads it, but is not in its ISR: {listed(isr)}"
         return ""
 
 
 @dataclass(frozen=True)
 class Description:
-    """What a source says of a cluster."""
+    """A cluster as a source describes it."""
 
     partitions: Mapping[TopicPartition, DescribedPartition]
     live: frozenset[BrokerId] | None = None
-    """The brokers that are alive; None: it is not said."""
+    """The live brokers; None: not given."""
     controller: BrokerId | None = None
     controller_epoch: ControllerEpoch | None = None
-    """Of the last controller that was elected; None: it is not said."""
+    """The epoch of the last elected controller; None: not given."""
     min_isr: Mapping[TopicName, int] = field(default_factory=dict)
     unclean: Mapping[TopicName, bool] = field(default_factory=dict)
-    """Which topics say whether an unclean election is permitted."""
+    """The topics' own settings on unclean elections."""
     default_min_isr: int | None = None
-    """How many replicas have to be in sync where a topic does not say; None: that is not said either."""
+    """The cluster's default of min.insync.replicas; None: not given."""
     default_unclean: bool | None = None
-    """Whether brokers permit unclean elections where a topic does not say; None: that is not said either."""
+    """Whether brokers permit unclean elections by default; None: not given."""
     deletion_queued: frozenset[TopicName] = frozenset()
-    """The topics that are to be deleted, which a listing marks for deletion [/admin/delete_topics]."""
+    """The topics marked for deletion [/admin/delete_topics]."""
     reassigning: Mapping[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
-    """The partitions that are to move, each with the brokers that are to keep it [/admin/reassign_partitions]."""
+    """The requested moves, each with the target brokers [/admin/reassign_partitions]."""
     notes: tuple[str, ...] = ()
-    """What the source leaves open, or was not read of it, in sentences."""
+    """Sentences on what the source leaves open, or what was not read from it."""
 
 
 @dataclass(frozen=True)
 class KnownCluster:
-    """A cluster of which everything is known that a controller goes by."""
+    """A cluster with everything known that a controller's decisions depend on."""
 
     partitions: Mapping[TopicPartition, PartitionStatus]
     live: frozenset[BrokerId]
     controller: BrokerId | None
     """None: no broker is alive."""
     min_isr: Mapping[TopicName, int]
-    """Of every topic."""
+    """The min.insync.replicas of every topic."""
     unclean: Mapping[TopicName, bool]
-    """Which topics say whether an unclean election is permitted."""
+    """The topics' own settings on unclean elections."""
     assumed: tuple[str, ...] = ()
-    """What the source did not say, in sentences; without what depends on the release, see `assumed_of`."""
+    """Sentences on assumptions, except those that depend on the release; see `assumed_of`."""
     others: frozenset[BrokerId] = frozenset()
-    """Brokers that are not alive, and keep none of these partitions."""
+    """Dead brokers without a replica of these partitions."""
     controller_epoch: ControllerEpoch = FIRST_EPOCH
-    """Of its controller, or of the last one, where no broker is alive."""
+    """The epoch of its controller, or of the last one if no broker is alive."""
     default_unclean: bool | None = None
-    """Whether brokers permit unclean elections where a topic does not say; None: as Kafka's default is."""
+    """Whether brokers permit unclean elections by default; None: Kafka's own default applies."""
     deletion_queued: frozenset[TopicName] = frozenset()
-    """The topics that are to be deleted."""
+    """The topics marked for deletion."""
     reassigning: Mapping[TopicPartition, tuple[BrokerId, ...]] = field(default_factory=dict)
-    """The moves that /admin/reassign_partitions asks for."""
+    """The moves requested in /admin/reassign_partitions."""
 
     @property
     def topics(self) -> tuple[TopicName, ...]:
-        """Their names."""
+        """The names of its topics."""
         return tuple(sorted({partition.topic for partition in self.partitions}))
 
     @property
     def brokers(self) -> frozenset[BrokerId]:
-        """All that are known."""
+        """All known brokers."""
         return self.live.union(self.others, *(each.assignment.replicas for each in self.partitions.values()))
 
     def permits_unclean(self, line: str) -> bool:
-        """Whether brokers of a release permit unclean elections where a topic does not say.
+        """Whether brokers of a release permit unclean elections by default.
 
         >>> cluster = KnownCluster({}, frozenset(), None, {}, {})
         >>> cluster.permits_unclean("0.10.2"), cluster.permits_unclean("0.11")
@@ -133,26 +133,26 @@ class KnownCluster:
         return Release(line) < NOT_UNCLEAN if self.default_unclean is None else self.default_unclean
 
     def assumed_of(self, line: str) -> tuple[str, ...]:
-        """All that is assumed of a cluster whose controller is of this release, in sentences."""
+        """Sentences on everything assumed if the controller has this release."""
         if self.default_unclean is not None or self.unclean.keys() >= {*self.topics}:
             return self.assumed
         are, instead = ("are", "--no-unclean") if self.permits_unclean(line) else ("are not", "--unclean-default")
-        told = f"unclean elections {are} permitted where a topic does not say, by default in {line} ({instead})"
-        return (*self.assumed, told)
+        assumption = f"unclean elections {are} permitted by default in {line} ({instead})"
+        return (*self.assumed, assumption)
 
     @property
     def deletion_notes(self) -> tuple[str, ...]:
-        """What happens to its topics that are to be deleted, in sentences."""
+        """Sentences on the fate of its topics marked for deletion."""
         return tuple(
             f"{topic} is marked for deletion: no leader is elected for it, and it goes once all its replicas run"
             for topic in sorted(self.deletion_queued)
         )
 
     def of_topics(self, topics: Collection[TopicName]) -> KnownCluster:
-        """The same cluster with these topics only; with all of them, if none is named.
+        """The same cluster with only these topics; with all of them if none is named.
 
         Raises:
-            UsageError: a topic is not there.
+            UsageError: a topic does not exist.
         """
         if strangers := set(topics) - set(self.topics):
             there = ", ".join(self.topics)
@@ -172,7 +172,7 @@ class KnownCluster:
 
 
 def listed(brokers: Iterable[BrokerId]) -> str:
-    """Brokers as they are told.
+    """Brokers as text.
 
     >>> listed({3, 1}), listed(())
     ('1, 3', 'none')
@@ -188,7 +188,7 @@ def complete(
     min_isr_of: Mapping[TopicName, int] | None = None,
     unclean: bool | None = None,
 ) -> KnownCluster:
-    r"""The cluster of a description, with what it leaves open as given here, else as assumed.
+    r"""The cluster of a description; open points are filled as given here, or by assumption.
 
     >>> t0 = TopicPartition("t", 0)
     >>> cluster = complete(Description({t0: DescribedPartition(ReplicaAssignment((2, 1, 3)), 1, (1, 3))}))
@@ -199,19 +199,19 @@ def complete(
     dead: 2, in no ISR (--live)
     the controller is broker 1, the first that is alive
     the controller's epoch is 1, leader epochs are 0: steps and JSON count from there
-    min.insync.replicas is 1 where a topic does not say (--min-isr)
+    min.insync.replicas is 1 by default (--min-isr)
 
     Args:
         description: what a source says.
-        live: the brokers that are alive.
-        isr: ISRs, which go before what the source says.
-        min_isr: how many replicas have to be in sync where a topic does not say.
-        min_isr_of: the same, of topics, which goes before what the source says.
-        unclean: whether brokers permit unclean elections where a topic does not say, whatever the source says of it.
+        live: the live brokers.
+        isr: ISRs that override the source.
+        min_isr: the default of min.insync.replicas.
+        min_isr_of: the same for single topics, overriding the source.
+        unclean: whether brokers permit unclean elections by default, overriding the source.
 
     Raises:
-        UsageError: a partition is given an ISR that it cannot have, or is not there; a topic is not there; or Kafka
-            has no topic of that name.
+            UsageError: a partition cannot have the given ISR; a partition or topic does not exist; or Kafka permits
+                no topic of that name.
     """
     for partition, each in description.partitions.items():
         try:
@@ -238,13 +238,13 @@ def complete(
         assumed.append(f"the controller is broker {controller}, the first that is alive")
     epoch = description.controller_epoch
     if epoch is not None and controller not in (None, description.controller):
-        epoch += 1  # it is yet to be elected
+        epoch += 1  # the controller is not elected yet
     if unknown := _unknown_epochs(epoch, description.partitions.values()):
         assumed.append(f"{unknown}: steps and JSON count from there")
     stated = {**description.min_isr, **(min_isr_of or {})}
     needed = description.default_min_isr if min_isr is None else min_isr
     if needed is None and topics - stated.keys():
-        assumed.append(f"min.insync.replicas is {MIN_ISR} where a topic does not say (--min-isr)")
+        assumed.append(f"min.insync.replicas is {MIN_ISR} by default (--min-isr)")
     return KnownCluster(
         {partition: _status(each, alive) for partition, each in partitions.items()},
         alive,
@@ -260,7 +260,7 @@ def complete(
 
 
 def _unknown_epochs(controller_epoch: ControllerEpoch | None, partitions: Iterable[DescribedPartition]) -> str:
-    """What is assumed of epochs."""
+    """The assumption on epochs; empty if all are known."""
     of_controller = f"the controller's epoch is {FIRST_EPOCH}" if controller_epoch is None else ""
     of_leaders = "leader epochs are 0" if any(each.leader_epoch is None for each in partitions) else ""
     return ", ".join(filter(None, (of_controller, of_leaders)))
@@ -269,12 +269,12 @@ def _unknown_epochs(controller_epoch: ControllerEpoch | None, partitions: Iterab
 def _with_isr(
     partition: TopicPartition, described: DescribedPartition, isr: tuple[BrokerId, ...] | None
 ) -> DescribedPartition:
-    """A partition with this ISR; its leader stays, if it is in it, and none stays none."""
+    """A partition with this ISR; its leader stays if it is in the ISR, and a missing leader stays missing."""
     if isr is None:
         return described
     if strangers := set(isr) - set(described.assignment.replicas):
         replicas = listed(described.assignment.replicas)
-        raise UsageError(f"--isr {partition}: {listed(strangers)} keeps no replica of it; {replicas} do")
+        raise UsageError(f"--isr {partition}: {listed(strangers)} has no replica of it; {replicas} have")
     leader = described.leader if described.leader in isr else next(iter(isr), None)
     if described.isr is not None and described.leader is None:
         leader = None

@@ -1,8 +1,8 @@
-"""A running cluster's ZooKeeper, read by kazoo: who is alive, who keeps, leads and follows, what is configured.
+"""Read a running cluster's ZooKeeper with kazoo: live brokers, replicas, leaders, ISRs and configuration.
 
-Nothing is written, no watch is armed, and no ephemeral node is made; a ZooKeeper that is read-only will do. What is
-read is not one moment's: a cluster that changes meanwhile may be described as it never was, in which case a partition
-that contradicts itself is refused.
+Nothing is written, no watch is set and no ephemeral node is created; a read-only ZooKeeper will do. The nodes are not
+read at one moment: a cluster that changes meanwhile may be described in a state that it never had. A partition that
+contradicts itself is then refused.
 
 [ZkData.scala, 3.9]
 """
@@ -42,24 +42,24 @@ from statemachines.zookeeper.tree import ZkPath
 __all__ = ["read_zookeeper"]
 
 PATIENCE: Final = 15.0
-"""Seconds until a server that does not answer is given up."""
+"""Seconds to wait for a server's answer."""
 DEFAULTS: Final = "/config/brokers/<default>"
-"""What is configured for all brokers, of what can be while they run, since 1.1 [ConfigEntityName.Default]."""
+"""The dynamic configuration of all brokers, since 1.1 [ConfigEntityName.Default]."""
 GLANCE: Final = 2.0
-"""Seconds in which a machine that is there refuses a connection, if it does."""
+"""Seconds to wait for a machine to refuse a connection."""
 UNREAD: Final = "the cluster was not read"
 _HOST = re.compile(r"(?:[^\s:,/\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?")
 
 
 def read_zookeeper(hosts: str) -> Description:
-    """What stands in a cluster's ZooKeeper.
+    """Read the state of a cluster from its ZooKeeper.
 
     Args:
-        hosts: as brokers have it [zookeeper.connect], like "zk1:2181,zk2:2181/kafka".
+        hosts: in the form of zookeeper.connect, like "zk1:2181,zk2:2181/kafka".
 
     Raises:
-        UsageError: kazoo is not there, these are no hosts, or what stands there is no Kafka's.
-        EnvironmentFailed: no server answers; at once, if every host refuses the connection or has no address.
+        UsageError: kazoo is not installed, these are no hosts, or the nodes are not Kafka's.
+        EnvironmentFailed: no server answers; at once if every host refuses the connection or has no address.
     """
     require("kazoo")
     from kazoo.client import KazooClient
@@ -67,11 +67,11 @@ def read_zookeeper(hosts: str) -> Description:
 
     _require_hosts(hosts)
     _require_listener(hosts)
-    silent = logging.Logger("kazoo")  # of what went wrong a person is told in one line
+    silent = logging.Logger("kazoo")  # failures are reported in one line
     silent.addHandler(logging.NullHandler())
     client = KazooClient(hosts, timeout=PATIENCE, read_only=True, logger=silent)
     try:
-        with warnings.catch_warnings(action="ignore"):  # that there is no chroot is told below
+        with warnings.catch_warnings(action="ignore"):  # a missing chroot is reported below
             client.start(timeout=PATIENCE)
         return _Reader(client, hosts).description()
     except client.handler.timeout_exception:
@@ -85,7 +85,7 @@ def read_zookeeper(hosts: str) -> Description:
 
 
 def _require_hosts(hosts: str) -> None:
-    """Refuse what is no HOST:PORT,.../CHROOT."""
+    """Require HOST:PORT,.../CHROOT."""
     for each in hosts.partition("/")[0].split(","):
         found = _HOST.fullmatch(each.strip())
         if found is None or not 0 < int(found[1] or 2181) < 2**16:
@@ -94,7 +94,7 @@ def _require_hosts(hosts: str) -> None:
 
 
 def _require_listener(hosts: str) -> None:
-    """Refuse at once what no host listens to. kazoo would try again until its patience is over."""
+    """Fail at once if no host listens. kazoo would retry until its timeout."""
     from kazoo.hosts import collect_hosts
 
     refusals = []
@@ -103,7 +103,7 @@ def _require_listener(hosts: str) -> None:
             socket.create_connection((host.strip(), port), GLANCE).close()
         except (ConnectionRefusedError, socket.gaierror) as refusal:
             refusals.append(f"{host.strip()}:{port}: {refusal.strerror}")
-        except OSError:  # silent, or out of reach for now: kazoo has the patience
+        except OSError:  # silent or unreachable for now: kazoo keeps trying
             return
         else:
             return
@@ -111,7 +111,7 @@ def _require_listener(hosts: str) -> None:
 
 
 class _Reader:
-    """Reads through a client that is connected."""
+    """Reads through a connected client."""
 
     def __init__(self, client: Any, hosts: str) -> None:
         self.client, self.hosts = client, hosts
@@ -151,7 +151,7 @@ class _Reader:
         )
 
     def _children(self, path: str) -> list[str]:
-        """The names of a node's children; none, if it is not there."""
+        """The names of a node's children; none if the node does not exist."""
         from kazoo.exceptions import NoNodeError
 
         try:
@@ -160,7 +160,7 @@ class _Reader:
             return []
 
     def _read(self, paths: Iterable[ZkPath]) -> dict[ZkPath, Any]:
-        """What stands in the nodes that are there, all of them asked for at once."""
+        """The contents of those nodes that exist, read in parallel."""
         from kazoo.exceptions import NoNodeError
 
         asked = {path: self.client.get_async(path) for path in paths}
@@ -177,7 +177,7 @@ class _Reader:
 
     def _broker(self, name: str) -> BrokerId:
         if not re.fullmatch("[0-9]{1,9}", name):
-            raise self._strange(f"{BROKER_IDS}/{name}", "it is no number of a broker")
+            raise self._strange(f"{BROKER_IDS}/{name}", "this is no broker id")
         return int(name)
 
     def _controller(self) -> BrokerId | None:
@@ -185,16 +185,16 @@ class _Reader:
         return None if found is None else found.broker
 
     def _controller_epoch(self) -> ControllerEpoch | None:
-        """Of the last controller that was elected; None: there was none."""
+        """The epoch of the last elected controller; None: there was none."""
         epoch: ControllerEpoch | None = self._read([CONTROLLER_EPOCH]).get(CONTROLLER_EPOCH)
         if epoch is not None and epoch < 0:
-            raise self._strange(CONTROLLER_EPOCH, "it is no controller epoch")
+            raise self._strange(CONTROLLER_EPOCH, "this is no controller epoch")
         return epoch
 
     def _assignments(
         self, topic: TopicName, found: TopicIdReplicaAssignment | None
     ) -> dict[TopicPartition, ReplicaAssignment]:
-        if found is None:  # it has been deleted meanwhile
+        if found is None:  # deleted meanwhile
             return {}
         assignments = found.assignment.decode(topic)
         if not assignments:
@@ -205,7 +205,7 @@ class _Reader:
         return assignments
 
     def _reassigning(self) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-        """What an administrator has asked for, and the controller has not completed."""
+        """The moves that an administrator requested and the controller has not completed."""
         asked: Reassignment = self._read([REASSIGN_PARTITIONS]).get(REASSIGN_PARTITIONS, ())
         for partition, replicas in asked:
             self._check_brokers(REASSIGN_PARTITIONS, f"replicas of {partition}", replicas, some=True)
@@ -220,16 +220,16 @@ class _Reader:
         leader, epoch, isr = found.leader_and_isr[:3]
         self._check_brokers(path, "isr", isr)
         if leader < NO_LEADER or epoch < NO_EPOCH:
-            raise self._strange(path, f"leader {leader} in epoch {epoch} is none of Kafka's")
+            raise self._strange(path, f"leader {leader} in epoch {epoch} cannot be Kafka's")
         described = DescribedPartition(assignment, None if leader == NO_LEADER else leader, isr, epoch, at=path)
         if contradiction := described.contradiction():
             raise self._strange(path, contradiction)
         return described
 
     def _config(self, path: ZkPath, found: Mapping[ZkPath, Config]) -> tuple[int | None, bool | None]:
-        """How many replicas have to be in sync, and whether an unclean election is permitted; None: not said.
+        """The configured min.insync.replicas and unclean.leader.election.enable; None for each that is not set.
 
-        Truth is written in any case of letters. [ConfigDef.parseType]
+        Booleans may be written in any case of letters. [ConfigDef.parseType]
         """
         config = found.get(path, {})
         min_isr, unclean = config.get("min.insync.replicas"), config.get("unclean.leader.election.enable")

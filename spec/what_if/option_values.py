@@ -1,14 +1,14 @@
-"""What stands behind the options of `kafkaspec what-if`, as values.
+"""The values of the options of `kafkaspec what-if`.
 
     --crash 1,3             brokers
     --reassign plan.json    a plan
-    --unclean               of all topics
-    --unclean-topic t       of one
-    --create-topic t:12:3   a topic with so many partitions, and so many replicas of each
+    --unclean               for all topics
+    --unclean-topic t       for one
+    --create-topic t:12:3   a topic with this many partitions, and replicas of each
     --isr t-0=1,2           the ISR of a partition
-    --min-isr 2, t=2        of all topics that do not say, or of one
+    --min-isr 2, t=2        the default for all topics, or the value of one
 
-What is none of these is refused in a line.
+Anything else is refused in one line.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def brokers_of(option: str, written: str) -> tuple[BrokerId, ...]:
     (1, 3)
 
     Raises:
-        UsageError: it is something else.
+        UsageError: the text is something else.
     """
     parts = [each.strip() for each in written.split(",")]
     if not all(re.fullmatch("[0-9]{1,9}", each) for each in parts):
@@ -65,16 +65,16 @@ def brokers_of(option: str, written: str) -> tuple[BrokerId, ...]:
 
 
 def events_of(asked: Iterable[tuple[str, Any]]) -> tuple[ClusterEvent, ...]:
-    """Events, in the order in which they stand on the command line.
+    """Events, in the order of the command line.
 
     >>> list(map(str, events_of([("crash", "1"), ("return", "1"), ("unclean", True)])))
     ['crash of 1', 'return of 1', 'unclean elections are permitted']
 
     Args:
-        asked: names of options, without dashes, and what stood behind them.
+        asked: names of options without dashes, with their values.
 
     Raises:
-        UsageError: one has no such value; a plan cannot be read.
+            UsageError: a value is invalid, or a plan cannot be read.
     """
     events: list[ClusterEvent] = []
     for option, value in asked:
@@ -92,10 +92,10 @@ def events_of(asked: Iterable[tuple[str, Any]]) -> tuple[ClusterEvent, ...]:
 
 
 def _topic_of(written: str) -> CreateTopic:
-    """A topic that is to be created.
+    """The topic to create.
 
     Raises:
-        UsageError: it is no NAME:PARTITIONS:FACTOR.
+        UsageError: it is not NAME:PARTITIONS:FACTOR.
     """
     found = re.fullmatch("([^:]+):([1-9][0-9]{0,5}):([1-9][0-9]{0,4})", written)
     if found is None:
@@ -110,7 +110,7 @@ def isrs_of(written: Sequence[str]) -> dict[TopicPartition, tuple[BrokerId, ...]
     {TopicPartition(topic='my-topic', partition=0): (1, 2)}
 
     Raises:
-        UsageError: one is no PARTITION=BROKERS.
+        UsageError: one is not PARTITION=BROKERS.
     """
     isrs: dict[TopicPartition, tuple[BrokerId, ...]] = {}
     for each in written:
@@ -120,26 +120,26 @@ def isrs_of(written: Sequence[str]) -> dict[TopicPartition, tuple[BrokerId, ...]
         partition = TopicPartition(found[1], int(found[2]))
         isr = brokers_of("--isr", found[3])
         if isrs.setdefault(partition, isr) != isr:
-            raise UsageError(f"--isr {partition}: {isrs[partition]} and {isr} are two values")
+            raise UsageError(f"--isr {partition}: {isrs[partition]} and {isr} are different values")
         if len(set(isr)) != len(isr):
             raise UsageError(f"--isr {partition}: a broker is named twice: {found[3]}")
     return isrs
 
 
 def min_isrs_of(written: Sequence[str]) -> tuple[int | None, dict[TopicName, int]]:
-    """How many replicas have to be in sync: where a topic does not say, and of topics.
+    """The values of min.insync.replicas: the default, and those of topics.
 
     >>> min_isrs_of(["2", "t=3"])
     (2, {'t': 3})
 
     Raises:
-        UsageError: one is neither a number nor TOPIC=NUMBER, or there are two for the same.
+        UsageError: one is neither a number nor TOPIC=NUMBER, or two differ.
     """
     of: dict[TopicName | None, int] = {}
     for each in written:
         topic, _, number = each.rpartition("=")
         if not re.fullmatch("[1-9][0-9]{0,5}", number) or each.startswith("="):
-            raise UsageError(f"--min-isr takes a number from 1 on, or TOPIC=NUMBER, not {each!r}")
+            raise UsageError(f"--min-isr takes a number of at least 1, or TOPIC=NUMBER, not {each!r}")
         if of.setdefault(topic or None, int(number)) != int(number):
-            raise UsageError(f"--min-isr {topic or ''}: {of[topic or None]} and {number} are two values")
+            raise UsageError(f"--min-isr {topic or ''}: {of[topic or None]} and {number} are different values")
     return of.pop(None, None), {topic: number for topic, number in of.items() if topic is not None}

@@ -1,8 +1,8 @@
-"""What is to happen to a partition, and the order is not planned: events in place of the bounds of a system.
+"""Planned events of a partition in any order, in place of the bounds of a system.
 
-`EventPlan` is what is common to the systems of `any_order`, over whatever their controllers do. The events are those
-of `events`, which apply themselves to an `ExploredCluster`: each happens as often as that was planned. And there is
-what may come of it when all has happened.
+`EventPlan` is shared by the systems of `any_order`, whatever their controllers do. The events of `events` apply
+themselves to an `ExploredCluster`, and each happens as often as planned. The properties are the possible outcomes
+after all events.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ from statemachines.zookeeper.tree import Node
 
 __all__ = ["EventPlan", "ExploredCluster", "PlannedCluster"]
 
-PlannedEvent = Annotated[ClusterEvent, "an event that is to happen"]
+PlannedEvent = Annotated[ClusterEvent, "a planned event"]
 """One of those of a `Situation`."""
-Times = Annotated[int, "how often something is to happen"]
+Times = Annotated[int, "how often a planned event has yet to happen"]
 """A number of times."""
 
 
 class PlannedCluster(ClusterState):
-    """A cluster to which something is to happen."""
+    """A cluster with pending events."""
 
     pending: Total[PlannedEvent, Times] = variable("How often each event has yet to happen.")
-    exiting: frozenset[BrokerId] = variable("The brokers that have asked to be shut down, and run yet.")
-    unclean_leader: bool = variable("A broker was elected that was not in sync.")
+    exiting: frozenset[BrokerId] = variable("The brokers that asked for their shutdown and still run.")
+    unclean_leader: bool = variable("A broker outside the ISR was elected.")
 
 
 P = TypeVar("P", bound=PlannedCluster, default=PlannedCluster)
 
 
 class ExploredCluster:
-    """What events apply themselves to where a system is explored: its variables.
+    """The target of events in an explored system: its variables.
 
     Args:
         system: the system.
@@ -61,90 +61,90 @@ class ExploredCluster:
         self.system, self.s = system, s
 
     def partitions(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """Those that there are, as they are assigned at first."""
+        """The partitions with their initial assignments."""
         assignments: Mapping[TopicPartition, ReplicaAssignment] = self.system.assignments
         return assignments
 
     def crash(self, *brokers: BrokerId) -> None:
-        """They die, and their registrations go."""
+        """Let brokers die, which removes their registrations."""
         for broker in brokers:
             ClusterSpec.crash(self.system, self.s, broker)
 
     def restart(self, *brokers: BrokerId) -> None:
-        """They are started, when the controller knows that they are gone."""
+        """Start brokers; the controller must know that they died."""
         for broker in brokers:
             ClusterSpec.restart(self.system, self.s, broker)
 
     def fail_over(self) -> None:
-        """Another controller is elected, which the one here does not know yet."""
+        """Elect another controller; the present one does not know it yet."""
         ClusterSpec.elect_another_controller(self.system, self.s)
 
     def shut_down(self, broker: BrokerId, attempts: int) -> None:
-        """Not here."""
+        """Not supported."""
         raise NotImplementedError
 
     def reassign(self, targets: Mapping[TopicPartition, tuple[BrokerId, ...]]) -> None:
-        """Not here."""
+        """Not supported."""
         raise NotImplementedError
 
     def elect(self, partitions: Iterable[TopicPartition]) -> None:
-        """Not here."""
+        """Not supported."""
         raise NotImplementedError
 
     def rebalance(self) -> None:
-        """Not here: it depends on partitions that are not explored with this one."""
+        """Not supported: it depends on partitions that are not explored with this one."""
         raise NotImplementedError
 
     def create_topic(self, name: TopicName, *, partitions: int, replication_factor: int) -> None:
-        """Not here: that is explored which is there."""
+        """Not supported: only existing partitions are explored."""
         raise NotImplementedError
 
     def allow_unclean(self, topic: TopicName | None) -> None:
-        """Not here: a situation says whether they are permitted, from the beginning."""
+        """Not supported: a situation says from the start whether they are permitted."""
         raise NotImplementedError
 
 
 class EventPlan(ClusterSpec[P]):
-    """A cluster under control, where what happens to brokers is planned, and the order is not.
+    """A cluster with a controller and planned events of brokers, in any order.
 
-    A system of its own for each situation: `situation` is a class variable.
+    There is a subclass for each situation: `situation` is a class variable.
     """
 
     situation: ClassVar[Situation]
     explored: ClassVar[type[ExploredCluster]] = ExploredCluster
-    """What events apply themselves to."""
+    """The class of the events' target."""
     rules: ClassVar[tuple[str, ...]] = ()
-    """The invariants that hold in every release; what a bug of a release breaks is no rule: what comes of it is an
-    outcome, and told as one."""
+    """The invariants that hold in every release. An invariant that a release's bug breaks is not among them: the
+    effects of the bug are outcomes, and are reported as outcomes."""
 
     @property
     def planned(self) -> Mapping[ClusterEvent, int]:
-        """How often each event is to happen."""
+        """How often each event happens."""
         return Counter(self.situation.events)
 
     def sizes(self) -> Mapping[Any, Size]:
-        """With what is planned."""
+        """The sizes of the cluster, and of planned events."""
         planned = self.planned
         return {**super().sizes(), PlannedEvent: tuple(planned), Times: integers(0, max(planned.values(), default=0))}
 
     @property
     def type_sizes(self) -> Mapping[Any, Size]:
-        """With the ISRs that may come of what happens: of many brokers there are too many in all orders."""
+        """The sizes with only the ISRs that the events can produce: many brokers have too many in all orders."""
         return {**super().type_sizes, LeaderAndIsr.isr: self.isrs}
 
     @property
     def leaving(self) -> frozenset[BrokerId]:
-        """The brokers that may leave an ISR: those that die or shut down."""
+        """The brokers that may leave the ISR: those that die or shut down."""
         return frozenset(self.broker_ids) - self.situation.live | self.situation.brokers_with(Crash, Shutdown)
 
     @property
     def joining(self) -> frozenset[BrokerId]:
-        """The brokers that may join one: those that return, or shut down and follow yet, or wait for a leader."""
+        """The brokers that may join the ISR: they return, follow during their shutdown, or wait for a leader."""
         return self.situation.brokers_with(Return, Shutdown) | self.situation.waiting
 
     @property
     def isrs(self) -> Sequence[tuple[BrokerId, ...]]:
-        """Every ISR that may come of the first one; who joins it stands at its end."""
+        """Every ISR that the first one can become; brokers that join are at its end."""
         found = {(), self.situation.isr, *((broker,) for broker in self.broker_ids if self.unclean)}
         due = list(found)
         while due:
@@ -158,7 +158,7 @@ class EventPlan(ClusterSpec[P]):
 
     @initial
     def a_cluster_set_up(self, s: P) -> None:
-        """The partition is as it was described; its controller begins by looking at it."""
+        """The partition is as described; its controller starts by reading it."""
         situation = self.situation
         for path in ("/brokers", "/brokers/topics", TOPIC_PATH):
             s.zk.nodes[path] = Node()
@@ -173,18 +173,18 @@ class EventPlan(ClusterSpec[P]):
         for event, times in self.planned.items():
             s.pending[event] = times
 
-    # What happens.
+    # Events.
 
     crash: Any = None
     restart: Any = None
     elect_another_controller: Any = None
-    """These are events."""
+    """Planned events replace these actions."""
     shrink_isr: Any = None
-    """No replica falls behind that was not planned to."""
+    """Only planned events let a replica fall behind."""
 
     @action(when=lambda self: self.situation.events)
     def happen(self, s: P, event: PlannedEvent) -> None:
-        """Something happens that was planned; the first, to a cluster at rest."""
+        """A planned event happens; the first one happens to a cluster at rest."""
         require(s.pending[event] > 0)
         is_first = all(s.pending[each] == times for each, times in self.planned.items())
         require(not is_first or (s.active and s.idle))
@@ -193,32 +193,32 @@ class EventPlan(ClusterSpec[P]):
 
     @action(when=lambda self: self.isr_changes > 0, actor="leader", receiver="{self.isr_receiver}")
     def expand_isr(self, s: P, partition: TopicPartition, broker: BrokerId) -> None:
-        """The leader takes a broker into the ISR that follows it. [Partition.maybeExpandIsr]"""
+        """The leader adds a following broker to the ISR. [Partition.maybeExpandIsr]"""
         require(not self.lags(s, broker))
         super().expand_isr(s, partition, broker)
 
     def lags(self, s: P, broker: BrokerId) -> bool:
-        """A broker was out of sync at first, though a leader ran, and has not been started since."""
+        """A broker was out of sync at first although a leader ran, and has not been restarted since."""
         back, situation = Return(broker), self.situation
         out = broker not in situation.isr and broker not in situation.waiting
         return out and (back not in self.planned or s.pending[back] == self.planned[back])
 
     def nothing_is_to_come(self, s: P) -> bool:
-        """All has happened that was planned."""
+        """All planned events have happened."""
         return not s.exiting and not any(s.pending[event] for event in self.planned)
 
     def answer(self, s: P, change: Any) -> None:
-        """With who is elected."""
+        """As in the cluster; also records unclean elections."""
         before = s.state(PARTITION)
         super().answer(s, change)
         after = s.state(PARTITION)
         if before is not None and after is not None and after.leader not in (NO_LEADER, *before.isr):
             s.unclean_leader = True
 
-    # What may come of it.
+    # Outcomes.
 
     def at_rest(self, s: P) -> bool:
-        """All has happened, the controller has nothing to do, and who follows its leader is in sync."""
+        """All events have happened, the controller is idle, and every follower is in sync."""
         if not self.nothing_is_to_come(s) or not self.quiet(s):
             return False
         state = s.state(PARTITION)
@@ -227,34 +227,34 @@ class EventPlan(ClusterSpec[P]):
         return all(broker in state.isr or self.lags(s, broker) for broker in self.followers(s))
 
     def followers(self, s: P) -> frozenset[BrokerId]:
-        """The brokers that run and keep the partition."""
+        """The live brokers with a replica of the partition."""
         return s.registered
 
     @invariant(where=at_rest)
     def keeps_a_leader(self, s: P) -> bool:
-        """When all has happened, the partition has a leader that runs."""
+        """After all events the partition has a live leader."""
         state = s.state(PARTITION)
         return state is not None and state.leader in s.registered
 
     @invariant(where=at_rest)
     def keeps_its_records(self, s: P) -> bool:
-        """When all has happened, no broker was elected that was not in sync."""
+        """After all events no broker outside the ISR was elected."""
         return not s.unclean_leader
 
     @invariant(where=at_rest)
     def keeps_min_isr(self, s: P) -> bool:
-        """When all has happened, as many replicas are in sync as have to be; a dead one will not be for long."""
+        """After all events the ISR has at least min.insync.replicas live members; a dead one will leave it soon."""
         state = s.state(PARTITION)
         return state is None or sum(broker in s.registered for broker in state.isr) >= self.situation.min_isr
 
     @sometimes(where=at_rest)
     def comes_to_rest(self, s: P) -> bool:
-        """All that was planned can happen; else nothing would be said of how it ends."""
+        """All planned events can happen; otherwise the outcomes would say nothing."""
         return True
 
     @sometimes
     def at_a_bound(self, s: P) -> bool:
-        """A bound of this system may have cut something off: it is to be explored again, with higher ones."""
+        """A bound may have cut something off: the system must be explored again with higher bounds."""
         node = s.written(PARTITION)
         if node is None:
             return False

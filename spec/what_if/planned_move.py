@@ -1,11 +1,11 @@
-"""A partition is to move, and other things are to happen: the system `reassignment` with a plan in place of bounds.
+"""A planned move of a partition, with other events: the system `reassignment` with a plan in place of bounds.
 
-An administrator asks for the one move that was planned, some time; or it is under way from the beginning, and the
-controller goes on with it. Brokers that are added copy the partition, which
-takes however long: other events may come before one of them is in sync, and it may die before it ever is. What the
-controller writes for the move is a step each, between which brokers die and another controller takes over.
+An administrator requests the one planned move at some time; or it is under way from the start, and the controller
+continues it. Added brokers copy the partition, which may take any time: other events may happen before one of them is
+in sync, and it may die before that. Each write of the controller for the move is a step; between these steps brokers
+may die and another controller may take over.
 
-Left out is what `reassignment` leaves out; a controlled shutdown and an election that is asked for among it.
+The system leaves out what `reassignment` leaves out, including controlled shutdown and requested elections.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from statemachines.zookeeper.tree import Code, Node
 __all__ = ["PlannedMove"]
 
 ELECTED: Final = LeaderAndIsr(NO_LEADER, 0, ())
-"""It stands for any leader and ISR that an election came to."""
+"""It stands for any leader and ISR of an election's result."""
 
 
 RULES: Final = (
@@ -47,14 +47,14 @@ RULES: Final = (
 
 
 class MovingCluster(PlannedCluster, ReassignedCluster):
-    """A cluster with a partition that is to move."""
+    """A cluster with a partition that should move."""
 
 
 class ExploredMove(ExploredCluster):
-    """Where a partition moves."""
+    """The target of events that include a move."""
 
     def reassign(self, targets: Mapping[TopicPartition, tuple[BrokerId, ...]]) -> None:
-        """An administrator has the partition move. [AlterPartitionReassignments; until 2.3 by a node]"""
+        """Request the move as an administrator. [AlterPartitionReassignments; until 2.3 a node]"""
         system, s = self.system, self.s
         if by_node(system):
             system.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, tuple(targets.items()))
@@ -64,73 +64,73 @@ class ExploredMove(ExploredCluster):
 
 
 class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
-    """`reassignment`, where what happens is planned, the move among it, and the order is not."""
+    """`reassignment` with planned events, including the move, in any order."""
 
     name = "planned-move"
-    leaves_out = "bounced brokers, controlled shutdown, elections that are asked for, deletion of topics"
+    leaves_out = "bounced brokers, controlled shutdown, requested elections, deletion of topics"
 
     explored = ExploredMove
     rules = RULES
     reassign: Any = None
     write_reassignment: Any = None
-    """That is an event."""
+    """A planned event replaces this action."""
     only_administrators_request: Any = None
-    """It knows them by `write_reassignment`."""
+    """The controller learns of the request by `write_reassignment`."""
 
-    brokers: int = constant(3, "Brokers that keep the partition, or are to.", at_least=1, at_most=6)
+    brokers: int = constant(3, "Brokers with a present or future replica of the partition.", at_least=1, at_most=6)
 
-    # How large it is.
+    # Sizes.
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
-        """As it was described."""
+        """The described assignment."""
         replicas, adding, removing = range(self.situation.replicas), self.situation.adding, self.situation.removing
         return {PARTITION: ReplicaAssignment(tuple(replicas), adding, removing)}
 
     @cached_property
     def targets(self) -> tuple[tuple[BrokerId, ...], ...]:
-        """The one that is planned."""
+        """The planned target."""
         return (self.situation.target,)
 
     def next_assignments(self, now: ReplicaAssignment) -> Iterator[ReplicaAssignment]:
-        """Where the partition moves, and where it has arrived: there is no way back."""
+        """The assignment during the move, and after it: there is no way back."""
         both = self.assignments[PARTITION].reassign_to(self.situation.target)
         yield both if self.design.kip_455 else ReplicaAssignment(both.replicas)
         yield ReplicaAssignment(self.situation.target)
 
     @property
     def groups_of_brokers(self) -> Iterator[tuple[BrokerId, ...]]:
-        """Those that may come or go together: to which something happens."""
+        """The groups of brokers that may start or die together: those with events."""
         some = sorted(self.situation.brokers_with(Crash, Return))
         return chain.from_iterable(combinations(some, length) for length in range(len(some) + 1))
 
     @property
     def added(self) -> frozenset[BrokerId]:
-        """The brokers that have to copy the partition."""
+        """The brokers that must copy the partition."""
         return frozenset(self.situation.target) - {*self.assignments[PARTITION].origin_replicas}
 
     @property
     def leaving(self) -> frozenset[BrokerId]:
-        """And those that are not to keep the partition any more."""
+        """As in the plan, and the brokers that the move removes."""
         return super().leaving | {*self.assignments[PARTITION].replicas} - {*self.situation.target}
 
     @property
     def joining(self) -> frozenset[BrokerId]:
-        """And those that are to keep it from now on."""
+        """As in the plan, and the brokers that the move adds."""
         return super().joining | self.added
 
     @property
     def isrs(self) -> Sequence[tuple[BrokerId, ...]]:
-        """In the order of ids: Kafka has a set of brokers there, of which nothing goes by the order."""
+        """The ISRs in the order of ids: Kafka has a set of brokers there, whose order has no effect."""
         return sorted({tuple(sorted(isr)) for isr in super().isrs})
 
     def sizes(self) -> Mapping[Any, Size]:
-        """Of an election is known whether there was one."""
+        """As in both systems; an election's result is reduced to whether there was one."""
         return {**super().sizes(), ElectionOutcome: (ELECTED, *StateChangeFailure, *Code)}
 
     @initial
     def a_cluster_set_up(self, s: MovingCluster) -> None:
-        """The partition is as it was described; who is in sync has all that was acknowledged."""
+        """The partition is as described; replicas in sync have all acknowledged records."""
         super().a_cluster_set_up(s)
         s.zk.nodes["/admin"] = Node()
         s.zk.nodes[TOPIC_PATH] = Node(
@@ -138,10 +138,10 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
         )
         s.complete_logs = frozenset(self.situation.isr)
 
-    # What the controller and brokers do about it.
+    # The controller and brokers.
 
     def advance(self, s: MovingCluster, step: EventWaiting | EventDone) -> None:
-        """All that an event asks of an election that is over is whether there was one."""
+        """Reduce a finished election to whether there was one; no event reads more of it."""
         step = self.answered_at_once(s, step)
         if isinstance(step, EventWaiting) and isinstance(step.awaits.what, ChangeDone):
             results = (
@@ -152,27 +152,27 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
         super().advance(s, step)
 
     def change_isr(self, s: MovingCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
-        """Who joins stands where its id has it stand."""
+        """Change the ISR, which is sorted by id."""
         super().change_isr(s, partition, tuple(sorted(isr)))
 
     def lags(self, s: MovingCluster, broker: BrokerId) -> bool:
-        """A broker that is added copies the partition."""
+        """An added broker does not lag: it copies the partition."""
         return broker not in self.added and super().lags(s, broker)
 
-    # What may come of it.
+    # Outcomes.
 
     def followers(self, s: MovingCluster) -> frozenset[BrokerId]:
-        """Those that run of its replicas."""
+        """The live replicas."""
         return s.registered & {*s.assignment.replicas}
 
     @invariant(where=EventPlan.at_rest)
     def keeps_its_records(self, s: MovingCluster) -> bool:
-        """When all has happened, no broker was elected that was not in sync, and who leads has all records."""
+        """After all events no broker outside the ISR was elected, and the leader has all records."""
         state = s.state(PARTITION)
         led_from_less = state is not None and state.leader in s.registered - s.complete_logs
         return super().keeps_its_records(s) and not led_from_less
 
     @invariant(where=EventPlan.at_rest)
     def arrives(self, s: MovingCluster) -> bool:
-        """When all has happened, the partition is kept by the brokers that it was to move to."""
+        """After all events the partition is on its target brokers."""
         return s.assignment == ReplicaAssignment(self.situation.target)

@@ -1,9 +1,9 @@
-"""What a controller makes of what is done to a cluster: each partition before and after, and how it came to that.
+"""Predict how events change a cluster: each partition before and after, and the way there.
 
 prediction = what_if(cluster, Crash(1, 3), Return(1), release="2.8")
-print(prediction)                       # a table; `prediction.told(every=True)` has what stays as it is, too
-prediction.offline                      # the partitions that have no leader in the end
-prediction.worst                        # the moment on the way at which most were offline
+print(prediction)                       # a table; `prediction.text(every=True)` includes unchanged partitions
+prediction.offline                      # the partitions without a leader in the end
+prediction.worst                        # the moment on the way with most partitions offline
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ __all__ = ["Change", "Moment", "PartitionHealth", "Prediction", "what_if"]
 
 
 GONE: Final = PartitionStatus(ReplicaAssignment(()), None, (), NO_EPOCH)
-"""Of a partition whose topic has been deleted, or not been created yet."""
+"""The assignment of a partition whose topic is deleted, or not created yet."""
 
 
 class PartitionHealth(IntEnum):
-    """The state of a partition, as its users meet it; the worst first."""
+    """The state of a partition for its users; the worst first."""
 
     Offline = 0
     """It has no leader."""
     Unclean = 1
-    """A replica was elected that was not in sync: records that were acknowledged may be lost."""
+    """A replica outside the ISR was elected: acknowledged records may be lost."""
     UnderMinIsr = 2
-    """It has a leader, and takes no records from producers that want all in sync to have them (acks=all)."""
+    """It has a leader, but refuses records from producers with acks=all."""
     Online = 3
     Deleting = 4
-    """Its topic is to be deleted: no leader is elected for it, and none is missed."""
+    """Its topic is marked for deletion: no leader is elected for it, and none is missed."""
     Deleted = 5
     NotThere = 6
     """Its topic has not been created yet."""
@@ -68,11 +68,11 @@ class Change(NamedTuple):
 
     @property
     def is_none(self) -> bool:
-        """Whether it stays as it is: its replicas, who leads and who is in sync; and no record was lost meanwhile."""
+        """Whether replicas, leader and ISR stay the same, and no record was lost meanwhile."""
         return self.health_before is self.health and not _differs(self.before, self.after)
 
     def to_json(self) -> dict[str, Any]:
-        """As an object."""
+        """The change as an object."""
         return {
             "topic": self.partition.topic,
             "partition": self.partition.partition,
@@ -88,14 +88,14 @@ class Moment(NamedTuple):
     """The cluster at rest after an event."""
 
     number: int
-    """Of the event; the first is 1."""
+    """The number of the event; the first is 1."""
     event: ClusterEvent
     offline: tuple[TopicPartition, ...]
     under_min_isr: tuple[TopicPartition, ...]
-    """Those that have a leader, and fewer in sync than have to be."""
+    """The partitions with a leader and fewer replicas in sync than min.insync.replicas."""
 
     def to_json(self) -> dict[str, Any]:
-        """As an object."""
+        """The moment as an object."""
         return {
             "after": self.number,
             "event": str(self.event),
@@ -106,30 +106,30 @@ class Moment(NamedTuple):
 
 @dataclass(frozen=True)
 class Prediction:
-    """What comes of some events."""
+    """The outcome of some events."""
 
     cluster: KnownCluster
     release: str
     events: tuple[ClusterEvent, ...]
     steps: tuple[tuple[Effect, ...], ...]
-    """Of each event, what the controller did, and leaders."""
+    """The steps of the controller and of leaders, by event."""
     changes: tuple[Change, ...]
-    """Of each partition: those first that changed, of these the worst; the others as well, the worst first."""
+    """One for each partition: the changed ones first, then the others; the worst first in each group."""
     moments: tuple[Moment, ...] = ()
-    """After each event."""
+    """The moment after each event."""
     at_first: tuple[TopicPartition, ...] = ()
-    """Those that the controller changes before anything happens: it would have changed them before they were
-    described, so the source, or who is said to be alive, is not how the cluster is at rest."""
+    """The partitions that the controller changes before any event: it would have changed them before they were
+    described, so the source, or the list of live brokers, does not describe the cluster at rest."""
     steps_at_first: tuple[Effect, ...] = ()
 
     @property
     def worst(self) -> Moment | None:
-        """The first of the moments at which most are offline, and of those most under min ISR; None: no event."""
+        """The first moment with most partitions offline, and then most under min ISR; None: no event."""
         return max(self.moments, key=lambda moment: (len(moment.offline), len(moment.under_min_isr)), default=None)
 
     @property
     def offline(self) -> tuple[TopicPartition, ...]:
-        """The partitions that have no leader in the end."""
+        """The partitions without a leader in the end."""
         return tuple(each.partition for each in self.changes if each.health is PartitionHealth.Offline)
 
     @property
@@ -141,16 +141,16 @@ class Prediction:
         return self.text()
 
     def text(self, every: bool = False, with_steps: bool = False) -> str:
-        """As text.
+        """The prediction as text.
 
         Args:
-            every: partitions that stay as they are, too.
-            with_steps: what was written, sent and logged as an error, in order.
+            every: include unchanged partitions.
+            with_steps: include writes, requests and logged errors, in order.
         """
         return "\n".join(map(escaped, self._lines(every, with_steps)))
 
     def to_json(self, with_steps: bool = False) -> dict[str, Any]:
-        """As one object."""
+        """The prediction as one object."""
         return {
             "release": self.release,
             "live": sorted(self.cluster.live),
@@ -183,8 +183,8 @@ class Prediction:
             yield from (f"   {_step_text(step)}" for step in (self.steps_at_first if with_steps else ()))
         for number, (event, steps) in enumerate(zip(self.events, self.steps, strict=True), 1):
             yield f"{number}. {event}"
-            told = steps if with_steps else [step for step in steps if isinstance(step, Elected | Failed)]
-            yield from (f"   {_step_text(step)}" for step in told)
+            steps_shown = steps if with_steps else [step for step in steps if isinstance(step, Elected | Failed)]
+            yield from (f"   {_step_text(step)}" for step in steps_shown)
         shown = [each for each in self.changes if every or not each.is_none]
         if shown:
             yield ""
@@ -197,8 +197,8 @@ class Prediction:
     def _summary(self) -> str:
         counts = {health: sum(each.health is health for each in self.changes) for health in PartitionHealth}
         same = sum(each.is_none for each in self.changes)
-        told = ", ".join(f"{count:,} {health}" for health, count in counts.items() if count)
-        return f"{_counted(len(self.changes), 'partition')}: {told or 'none'}; {same:,} as before"
+        summary = ", ".join(f"{count:,} {health}" for health, count in counts.items() if count)
+        return f"{_counted(len(self.changes), 'partition')}: {summary or 'none'}; {same:,} as before"
 
 
 def what_if(
@@ -206,7 +206,7 @@ def what_if(
     *events: ClusterEvent,
     release: str = RELEASES[-1],
 ) -> Prediction:
-    """Let events happen to a cluster, one after the other, each to its end.
+    """Let events happen to a cluster one after the other, each to its end.
 
     >>> from spec.what_if.events import Crash
     >>> from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -220,7 +220,7 @@ def what_if(
     (TopicPartition(topic='t', partition=1),)
     >>> print(prediction)
     1 topic, 2 partitions, brokers 1, 2, 3 alive, controller 3, Kafka 3.9
-    assumed: unclean elections are not permitted where a topic does not say, by default in 3.9 (--unclean-default)
+    assumed: unclean elections are not permitted by default in 3.9 (--unclean-default)
     1. crash of 1
     <BLANKLINE>
     partition  leader     ISR       state
@@ -230,12 +230,12 @@ def what_if(
     2 partitions: 1 offline, 1 under min ISR; 0 as before
 
     Args:
-        cluster: how it is.
-        events: what happens.
-        release: of its controller, like "2.8".
+        cluster: its present state.
+        events: the events.
+        release: the controller's release, like "2.8".
 
     Raises:
-        UsageError: an event names what there is not, or cannot happen then.
+            UsageError: an event names something unknown, or cannot happen at its time.
     """
     line = release_named(release, ByRelease(control_design_of))
     for event in events:
@@ -278,7 +278,7 @@ def _seen(status: PartitionStatus, live: frozenset[BrokerId]) -> PartitionStatus
 
 
 def _differs(before: PartitionStatus, after: PartitionStatus) -> bool:
-    """Whether a partition is kept, led or followed by others."""
+    """Whether the replicas, leader or ISR of a partition differ."""
     return (before.assignment, before.leader, {*before.isr}) != (after.assignment, after.leader, {*after.isr})
 
 
@@ -297,13 +297,13 @@ def _moment_of(
 
 
 def _health(status: PartitionStatus, needed: int, deleting: bool = False, lost: bool = False) -> PartitionHealth:
-    """Of a partition of which so many replicas have to be in sync.
+    """The health of a partition.
 
     Args:
-        status: how it is.
-        needed: how many.
-        deleting: its topic is to be deleted.
-        lost: records may have been lost.
+        status: its state.
+        needed: its min.insync.replicas.
+        deleting: whether its topic is marked for deletion.
+        lost: whether records may have been lost.
     """
     if deleting:
         return PartitionHealth.Deleted if status == GONE else PartitionHealth.Deleting
@@ -314,7 +314,7 @@ def _health(status: PartitionStatus, needed: int, deleting: bool = False, lost: 
     return PartitionHealth.UnderMinIsr if len(status.isr) < needed else PartitionHealth.Online
 
 
-# As text.
+# Text.
 
 
 def _counted(number: int, noun: str) -> str:
@@ -326,11 +326,13 @@ def _brokers(brokers: Sequence[BrokerId]) -> str:
 
 
 def _moment(moment: Moment) -> str:
-    """What is bad at a moment, with the event that brought it about."""
+    """The unhealthy partitions at a moment, with the event before it."""
     bad = ((moment.offline, PartitionHealth.Offline), (moment.under_min_isr, PartitionHealth.UnderMinIsr))
-    told = [f"{len(partitions):,} {health} ({named(partitions)})" for partitions, health in bad if partitions]
+    unhealthy = [f"{len(partitions):,} {health} ({named(partitions)})" for partitions, health in bad if partitions]
     return (
-        f"after {moment.number}. {moment.event}: {', '.join(told)}" if told else "every partition keeps its min ISR"
+        f"after {moment.number}. {moment.event}: {', '.join(unhealthy)}"
+        if unhealthy
+        else "every partition keeps its min ISR"
     )
 
 
@@ -360,7 +362,7 @@ def _arrow(before: str, after: str) -> str:
 
 
 def _states(change: Change) -> str:
-    """Its state before and after; of how many that have to be in sync are, if they are too few."""
+    """Its state before and after; with the number in sync if that is too few."""
     in_sync, after = len(change.after.isr), str(change.health)
     if change.health is PartitionHealth.Unclean and in_sync < change.min_isr:
         after += f", {PartitionHealth.UnderMinIsr}"
@@ -369,7 +371,7 @@ def _states(change: Change) -> str:
 
 
 def _step_text(step: Effect) -> str:
-    """A step as a line."""
+    """A step as a line of text."""
     return f"error: {step}" if isinstance(step, FailedStateChange) else str(step)
 
 

@@ -1,12 +1,12 @@
-"""Where a description of a cluster comes from: a file of one of Kafka's tools, or a running ZooKeeper.
+"""Read the description of a cluster: from a file of one of Kafka's tools, or from a running ZooKeeper.
 
-    topics.txt                       what `kafka-topics.sh --describe` has printed
-    assignment.json                  the JSON of `kafka-reassign-partitions.sh`, or what it has printed
-    metadata.txt, metadata.json      what `kcat -L` has printed
+    topics.txt                       the output of `kafka-topics.sh --describe`
+    assignment.json                  the JSON of `kafka-reassign-partitions.sh`, or its output
+    metadata.txt, metadata.json      the output of `kcat -L`
     -                                one of these, from standard input
     zookeeper://zk1:2181,zk2/kafka   a ZooKeeper, by kazoo
 
-Which of these a file is, is seen from what stands there, not from its name.
+The format of a file is recognised from its contents, not from its name.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ ZOOKEEPER: Final = "zookeeper://"
 
 
 def read_cluster(source: str, release: str = RELEASES[-1]) -> Description:
-    """What a source says of a cluster.
+    """Read the description of a cluster from a source.
 
     Args:
         source: a path, `-`, or zookeeper://HOSTS.
-        release: of the cluster.
+        release: the cluster's release.
 
     Raises:
-        UsageError: it cannot be read, or is none of these; in a line, with the place.
+        UsageError: the source cannot be read, or has an unknown format; the message is one line with the place.
         EnvironmentFailed: no ZooKeeper answers.
     """
     if source.startswith(ZOOKEEPER):
@@ -53,16 +53,16 @@ def read_cluster(source: str, release: str = RELEASES[-1]) -> Description:
     if not text.strip():
         raise UsageError(f"{source} is empty")
     forms = (
-        "what kafka-topics.sh --describe prints, nor JSON of kafka-reassign-partitions.sh, nor what kcat -L prints"
+        "the output of kafka-topics.sh --describe, nor kafka-reassign-partitions.sh's JSON, nor the output of kcat -L"
     )
     raise UsageError(f"{source}: this is neither {forms}")
 
 
 def read_plan(source: str) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-    """The brokers that are to keep partitions, as a plan for `kafka-reassign-partitions.sh --execute` says.
+    """The target brokers of each partition in a plan for `kafka-reassign-partitions.sh --execute`.
 
     Raises:
-        UsageError: it cannot be read, or is no such JSON.
+        UsageError: the plan cannot be read, or is not such JSON.
     """
     return read_reassignment(_text(source), source)
 
@@ -73,7 +73,7 @@ def _text(source: str) -> str:
     except OSError as error:
         raise UsageError(f"{source} cannot be read: {error.strerror}") from None
     try:
-        # Windows writes a mark at the beginning, or two bytes for each character.
+        # Windows writes a byte order mark, or two bytes for each character.
         return read.decode("utf-16" if read[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
     except UnicodeDecodeError:
-        raise UsageError(f"{source}: this is no text") from None
+        raise UsageError(f"{source}: this is not text") from None

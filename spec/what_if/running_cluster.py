@@ -1,9 +1,8 @@
-"""A described cluster that runs in memory: a `Cluster`, laid out as the description has it.
+"""A described cluster running in memory: a `Cluster`, laid out as described.
 
-What it does is Kafka's, as `statemachines.cluster` says. What is added here is what a description leaves open: a
-replica that was not in sync at first with a leader that ran stays behind until its broker returns, or is elected; and
-the controller that is described took over long ago. What can happen between an event and rest, or if brokers are
-slow, is `any_order`'s.
+Its behaviour is Kafka's, see `statemachines.cluster`. This module adds what a description leaves open. A replica that
+was out of sync at first although its leader ran stays behind until its broker returns or is elected; and the
+described controller took over long ago. Events between an event and rest, and slow brokers, are left to `any_order`.
 """
 
 from __future__ import annotations
@@ -38,26 +37,26 @@ __all__ = ["RunningCluster"]
 
 
 class LaggingLogs:
-    """Logs some of which stay behind."""
+    """Logs of which some lag behind."""
 
     def __init__(self) -> None:
         self.lagging: set[PartitionAndReplica] = set()
 
     def is_caught_up(self, replica: PartitionAndReplica, leader: BrokerId) -> bool:
-        """Whether a replica does not stay behind."""
+        """Whether a replica does not lag behind."""
         return replica not in self.lagging
 
     def catch_up(self, brokers: Iterable[BrokerId]) -> None:
-        """All replicas on these brokers do not."""
+        """Let all replicas on these brokers catch up."""
         self.lagging = {each for each in self.lagging if each.replica not in {*brokers}}
 
 
 class RunningCluster(Cluster):
-    """A cluster, and what is done to it.
+    """A cluster in memory that undergoes events.
 
     Args:
-        cluster: how it is at first.
-        release: of the controller; else the newest with ZooKeeper.
+        cluster: its initial state.
+        release: the controller's release; by default the newest with ZooKeeper.
     """
 
     def __init__(self, cluster: KnownCluster, release: str = RELEASES[-1]) -> None:
@@ -84,7 +83,7 @@ class RunningCluster(Cluster):
         """Let an event happen, and the cluster come to rest.
 
         Raises:
-            UsageError: it cannot happen now; nothing has changed.
+            UsageError: the event cannot happen now; nothing has changed.
         """
         try:
             event.apply(self)
@@ -93,10 +92,10 @@ class RunningCluster(Cluster):
         self.settle()
 
     def settle(self, seed: int | None = None) -> None:
-        """Go on until nothing is left.
+        """Run until nothing is left to do.
 
         Raises:
-            UsageError: that does not come about.
+            UsageError: the cluster does not come to rest.
         """
         try:
             super().settle(seed)
@@ -104,16 +103,18 @@ class RunningCluster(Cluster):
             raise UsageError(str(endless)) from None
 
     def restart(self, *brokers: BrokerId) -> None:
-        """Brokers start, and all that they keep catches up."""
+        """Brokers start, and their replicas catch up."""
         super().restart(*brokers)
         self._logs.catch_up(brokers)
 
-    # How it is laid out.
+    # The layout.
 
     def _lay_out(self, cluster: KnownCluster) -> None:
-        """The nodes of a cluster, and what its brokers know of each other."""
+        """Create the nodes of a cluster, and the brokers' knowledge of each other."""
         create, elected = self.zookeeper.create, cluster.controller is not None
-        self.zookeeper.set(None, CONTROLLER_EPOCH, cluster.controller_epoch - elected)  # which it raises by one
+        self.zookeeper.set(
+            None, CONTROLLER_EPOCH, cluster.controller_epoch - elected
+        )  # the election raises it by one
         by_topic: dict[TopicName, dict[TopicPartition, PartitionStatus]] = {}
         for partition, status in cluster.partitions.items():
             by_topic.setdefault(partition.topic, {})[partition] = status
@@ -132,7 +133,7 @@ class RunningCluster(Cluster):
             self.brokers[broker].metadata_cache.state.alive_brokers = cluster.live
 
     def _lay_out_states(self, partitions: Mapping[TopicPartition, PartitionStatus]) -> None:
-        """The nodes of partitions that have a state."""
+        """Create the nodes of partitions that have a state."""
         data: dict[ZkPath, Any] = {}
         for partition, status in partitions.items():
             if status.has_state:
@@ -143,10 +144,10 @@ class RunningCluster(Cluster):
         add_nodes(self.zookeeper.state.nodes, data)
 
     def _put_back_epochs(self, cluster: KnownCluster) -> None:
-        """What was written anew as it is, keeps its leader epoch.
+        """Restore the leader epochs of partitions that were rewritten unchanged.
 
-        The controller that was described has been so for long, this one takes over. Since 2.3 that takes dead
-        replicas out of their ISRs once more, also the last one of an ISR, which stays there in the next epoch.
+        The described controller was elected long ago, this one takes over now. Since 2.3 a takeover once more removes
+        dead replicas from ISRs, including the last one of an ISR, which stays there in the next epoch.
         """
         if self.controller is None:
             return

@@ -1,12 +1,12 @@
-"""The partitions of a cluster that are alike, whatever is to happen: those that are in the same situation.
+"""Group partitions that behave alike in all events: those in the same situation.
 
-Alike they are if they look the same from the place of each replica in the assignment: how many replicas, which of
-them leads, which are in sync and in which order, which are alive, what happens to the broker of each, what is
-configured, and where it is to move, or moves already: brokers that it is to move to have the places after those of
-its replicas. The order of the ISR of a partition that moves is left out, as Kafka has a set there. What happens to
-other brokers does not reach a partition, but that the controller's broker dies is a failover for all. In which order
-replicas of several dead brokers go offline is not looked at, in Kafka it is that of a hash map: a way may be a step
-longer for that, and ends alike.
+Partitions are alike if they look the same by the places of their replicas in the assignment: how many replicas, which
+of them leads, which are in sync and in which order, which are alive, the events of each one's broker, the
+configuration, and the targets of a planned or running move. Target brokers have the places after those of the
+replicas. The order of the ISR of a partition that moves is ignored, because Kafka has a set there. Events of other
+brokers do not affect a partition, except that the death of the controller's broker is a failover for all. The order
+in which replicas of several dead brokers go offline is ignored; in Kafka it is that of a hash map. A way may be a
+step longer because of that, but ends the same.
 """
 
 from __future__ import annotations
@@ -37,77 +37,77 @@ from statemachines.releases import RELEASES
 __all__ = ["PARTITION", "Situation", "brokers_by_place", "situations"]
 
 PARTITION: Final = TopicPartition(TOPIC, 0)
-"""What a partition is called that is looked at alone."""
+"""The name of a partition explored alone."""
 
 
 class Situation(NamedTuple):
-    """A partition, and what is to happen to it, by the places of its replicas: 0 is the preferred one."""
+    """A partition and its planned events, by the places of its replicas: 0 is the preferred one."""
 
     replicas: int
     leader: BrokerId | None
     isr: tuple[BrokerId, ...]
     live: frozenset[BrokerId]
     events: tuple[ClusterEvent, ...]
-    """Of one broker each, or of all; what happens twice is there twice. By how they are called."""
+    """The events, each of one broker or of all, sorted by name; an event that happens twice occurs twice."""
     min_isr: int
     unclean: bool
     target: tuple[BrokerId, ...] = ()
-    """Where it is to move: brokers that keep no replica yet have the places after those of its replicas. Empty: it is
-    to stay."""
+    """The target of a planned move: brokers without a replica have the places after those of its replicas. Empty: no
+    move is planned."""
     adding: tuple[BrokerId, ...] = ()
-    """Those of its replicas that are added by a move that is under way."""
+    """The replicas that a running move adds."""
     removing: tuple[BrokerId, ...] = ()
-    """Those that are removed by it."""
+    """The replicas that a running move removes."""
     emptied: bool = False
-    """It has a state with an empty ISR, which the last in sync has left."""
+    """Whether its state has an empty ISR, which the last replica in sync has left."""
 
     @property
     def moves(self) -> bool:
-        """Whether it is to move, or is on its way."""
+        """Whether a move is planned or running."""
         return bool(self.target)
 
     @property
     def is_under_way(self) -> bool:
-        """Whether the move has begun."""
+        """Whether the move is running."""
         return bool(self.adding or self.removing)
 
     @property
     def has_state(self) -> bool:
-        """Whether it has a state in ZooKeeper, which it gets with its first leader."""
+        """Whether it has a state in ZooKeeper, which is created with its first leader."""
         return bool(self.isr) or self.emptied
 
     @property
     def waiting(self) -> frozenset[BrokerId]:
-        """Those that run, are out of sync for want of a leader, and catch up when there is one."""
+        """The live replicas that are out of sync for lack of a leader, and catch up once there is one."""
         return frozenset() if self.leader in self.live else self.live - {*self.isr}
 
     @property
     def new(self) -> frozenset[BrokerId]:
-        """The brokers that have to copy it."""
+        """The brokers that must copy it."""
         return frozenset(self.target) - {*range(self.replicas)} | {*self.adding}
 
     @property
     def brokers(self) -> int:
-        """How many brokers it is about: those that keep the partition, and those that are to."""
+        """The number of brokers with a present or future replica of it."""
         return max((self.replicas, *(1 + broker for broker in self.target)))
 
     @property
     def kinds(self) -> Counter[type[ClusterEvent]]:
-        """How many events there are of each kind."""
+        """The number of events of each kind."""
         return Counter(map(type, self.events))
 
     def brokers_with(self, *kinds: type[EventOfBrokers]) -> frozenset[BrokerId]:
-        """The brokers to which something of these kinds is to happen."""
+        """The brokers with planned events of these kinds."""
         return frozenset(broker for event in self.events if isinstance(event, kinds) for broker in event.brokers)
 
 
 def situations(
     cluster: KnownCluster, events: Sequence[ClusterEvent], release: str = RELEASES[-1]
 ) -> dict[Situation, tuple[TopicPartition, ...]]:
-    """The partitions that are alike, by their situations; without those of topics that are to be deleted.
+    """The partitions grouped by situation, without those of topics marked for deletion.
 
     Raises:
-        UsageError: an event cannot be explored, or a partition is to move twice, or moves as it does in no release.
+        UsageError: an event cannot be explored, a partition has two moves, or its move has a form of no release.
     """
     for event in events:
         event.require_known(cluster, release)
@@ -124,8 +124,8 @@ def situations(
             continue
         if partition in cluster.reassigning:
             raise UsageError(
-                f"{partition} is asked to move by {REASSIGN_PARTITIONS}; --any-order explores moves that are events: "
-                "--reassign (--topic leaves out topics)"
+                f"{REASSIGN_PARTITIONS} requests a move of {partition}; --any-order explores only moves by "
+                "--reassign (leave the partition out with --topic)"
             )
         replicas = status.assignment.replicas
         target = targets.get(partition, ())
@@ -161,7 +161,7 @@ def situations(
 
 
 def brokers_by_place(status: PartitionStatus, target: Sequence[BrokerId] = ()) -> tuple[BrokerId, ...]:
-    """The brokers that a partition is about, by their places: its replicas, then those that it moves to.
+    """The brokers of a partition by their places: its replicas, then the brokers that it moves to.
 
     >>> brokers_by_place(PartitionStatus(ReplicaAssignment((3, 1)), 3, (3, 1), 0), target=(1, 4))
     (3, 1, 4)
@@ -170,22 +170,22 @@ def brokers_by_place(status: PartitionStatus, target: Sequence[BrokerId] = ()) -
 
 
 def _require_in_shape(partition: TopicPartition, assignment: ReplicaAssignment, release: str) -> None:
-    """Refuse what no controller of this release has written."""
+    """Refuse an assignment that no controller of this release writes."""
     target = assignment.target_replicas
     if not control_design_of(release).kip_455:
-        raise UsageError(f"{partition} has adding or removing replicas, which a topic's node has since Kafka 2.4")
+        raise UsageError(f"{partition} has adding or removing replicas, which exist only since Kafka 2.4")
     if assignment.replicas[: len(target)] != target:
         there, first = listed(assignment.replicas), listed(target)
         raise UsageError(f"{partition} moves to {first}, which a controller puts first among its replicas: {there}")
 
 
 def _targets(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> dict[TopicPartition, tuple[BrokerId, ...]]:
-    """Where partitions are to move to; a plan also names those that stay, which have moved at once."""
+    """The targets of planned moves; a plan may also name partitions that stay, whose moves are complete at once."""
     found: dict[TopicPartition, tuple[BrokerId, ...]] = {}
     for event in events:
         for partition, target in event.moves if isinstance(event, Reassign) else ():
             if partition in found:
-                raise UsageError(f"{partition} is to move twice; --any-order explores one move of a partition")
+                raise UsageError(f"{partition} has two moves; --any-order explores one move of a partition")
             found[partition] = target
     return {
         partition: target
@@ -195,10 +195,10 @@ def _targets(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> dict[Topi
 
 
 def _planned(cluster: KnownCluster, events: Sequence[ClusterEvent]) -> Iterator[ClusterEvent]:
-    """What happens to brokers, one by one; where that of the controller goes first, another is controller."""
+    """The events, broker by broker; if the controller's broker dies first, a failover is added."""
     stays = True
     for event in events:
-        if isinstance(event, AllowUnclean | Reassign):  # from the beginning, and of each partition by itself
+        if isinstance(event, AllowUnclean | Reassign):  # from the start, and for each partition separately
             continue
         yield from event.one_by_one()
         if stays and isinstance(event, Crash | Shutdown) and cluster.controller in event.brokers:

@@ -1,7 +1,7 @@
-"""What `kafka-topics.sh --describe` prints, read back.
+"""Read the output of `kafka-topics.sh --describe`.
 
-A topic has a line of its own, and one for each partition below it. Labels and values are separated by tabs, or by
-spaces where the text was copied from a page; the releases have added labels:
+A topic has a line of its own, followed by one for each partition. Tabs separate labels and values, or spaces if the
+text was copied from a page. Releases have added labels:
 
     0.10    Topic:t  PartitionCount:2  ReplicationFactor:3  Configs:min.insync.replicas=2   [MarkedForDeletion:true]
             Topic: t  Partition: 0  Leader: 1  Replicas: 1,2,3  Isr: 1,2                    [MarkedForDeletion: true]
@@ -11,10 +11,10 @@ spaces where the text was copied from a page; the releases have added labels:
     3.7     ... Elr: N/A  LastKnownElr: N/A; brokers, or nothing, in a cluster with KRaft
     Confluent's  ... Offline: 2  Observers: 3  LiveObservers: 3
 
-People paste that from terminals, logs and mail. Anything may stand in front of `Topic:` on a line. A line that a
-terminal has wrapped goes on in the next one. Lines of anything else are left out, and named in the notes.
+People paste such output from terminals, logs and mail. Any text may precede `Topic:` on a line. A line that a
+terminal wrapped continues on the next one. Other lines are left out, and listed in the notes.
 
-Without the line of a topic (`--under-replicated-partitions`) the listing is a part of what there is; a note says so.
+Without the line of a topic (`--under-replicated-partitions`) the listing is only a part; a note says so.
 
 A partition without a leader:
 
@@ -23,7 +23,7 @@ A partition without a leader:
     --zookeeper, 2.4 to 2.8   none         none, and an empty ISR
     --bootstrap-server, 2.2   none         not in the listing: brokers do not know it
 
-Brokers until 2.3 leave out the ISR of a partition without a leader, whatever it is.
+Brokers until 2.3 leave out the ISR of every partition without a leader.
 [TopicCommand.scala, 0.10.2, 1.0, 2.2 to 2.4, 2.8, 3.5; TopicCommand.java, 3.9; MetadataCache.scala, 1.0.2 to 2.4]
 """
 
@@ -58,45 +58,45 @@ _MORE_CONFIGS = re.compile(r"[a-z][a-z0-9._]*=.*")
 _MORE_BROKERS = re.compile(r"[0-9, ]+")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[mK]")
 _NEW_TOOL = re.compile(r"Topic: .*PartitionCount: ")
-"""The tool since 2.4; before, there is no space in the line of a topic."""
+"""The label in the tool since 2.4; until then the line of a topic has no spaces."""
 KEEPS_LAST: Final = Release("1.1.0")
-"""Since then a controller keeps the last replica of an ISR, also where unclean elections are permitted."""
+"""The first release whose controller keeps the last replica of an ISR even with unclean elections permitted."""
 ASKS_BROKERS: Final = Release("3.0.0")
-"""Since then the tool only asks brokers, which know a partition once it has a state."""
+"""The first release whose tool asks only brokers, which know a partition once it has a state."""
 TELLS_ISR: Final = Release("2.4.0")
-"""Since then brokers tell the ISR of a partition without a leader, too."""
+"""The first release whose brokers report the ISR of a partition without a leader."""
 FEW: Final = 5
-"""How many topics, or stretches of lines, a note names."""
+"""The most topics, or ranges of lines, that a note names."""
 
 
 class _Record(NamedTuple):
-    """What a listing says of a topic, or of a partition."""
+    """The entry of a topic or a partition in a listing."""
 
     line: int
-    """Where it begins."""
+    """The place where it begins."""
     text: str
-    """From `Topic:` on, with what a terminal has wrapped."""
+    """The text from `Topic:` on, including lines that a terminal wrapped."""
 
 
 def is_description(text: str) -> bool:
-    """Whether a text is such an output: there is a line with the partition of a topic, or with a topic."""
+    """Whether a text is such output: it has a line of a topic or a partition."""
     return any(_begins(line) is not None for _, line in _lines(text))
 
 
 def read_description(text: str, name: str, release: str = RELEASES[-1]) -> Description:
-    """What the tool has said.
+    """Read the output of the tool.
 
     >>> described = read_description("Topic: t  Partition: 0  Leader: 2  Replicas: 1,2  Isr: 2", "topics.txt")
     >>> described.partitions[TopicPartition("t", 0)][:3]
     (ReplicaAssignment(replicas=(1, 2), adding_replicas=(), removing_replicas=()), 2, (2,))
 
     Args:
-        text: what was printed.
-        name: of the file, for messages.
-        release: of the cluster, on which it depends what a partition without leader is.
+        text: the output.
+        name: the name of the file, for messages.
+        release: the cluster's release, which decides what a partition without a leader means.
 
     Raises:
-        UsageError: a line is not as the tool prints it, or says what cannot be; with its number.
+            UsageError: a line differs from the tool's format, or contradicts another; the message has its number.
     """
     partitions: dict[TopicPartition, DescribedPartition] = {}
     counts: dict[TopicName, tuple[int, str]] = {}
@@ -110,7 +110,7 @@ def read_description(text: str, name: str, release: str = RELEASES[-1]) -> Descr
         fields = _fields(at, said)
         topic = fields["Topic"]
         if not topic:
-            raise UsageError(f"{at}: a topic without name")
+            raise UsageError(f"{at}: a topic without a name")
         if fields.get("MarkedForDeletion", "").lower() == "true":
             deleted.add(topic)
         if "Partition" in fields:
@@ -132,10 +132,10 @@ def read_description(text: str, name: str, release: str = RELEASES[-1]) -> Descr
             elif value in ("true", "false"):
                 unclean[topic] = value == "true"
             else:
-                raise UsageError(f"{at}: {config} is true or false, not {value!r}")
+                raise UsageError(f"{at}: {config} must be true or false, not {value!r}")
     require_count(partitions, counts)
     if not partitions:
-        raise UsageError(f"{name}: it has no partition; it should be what kafka-topics.sh --describe prints")
+        raise UsageError(f"{name}: no partition found; expected the output of kafka-topics.sh --describe")
     stateless = _without_state(columns["Leader"], partitions, text, release)
     for partition in stateless:
         partitions[partition] = partitions[partition]._replace(leader_epoch=NO_EPOCH)
@@ -157,37 +157,37 @@ def read_description(text: str, name: str, release: str = RELEASES[-1]) -> Descr
 def require_count(
     partitions: Mapping[TopicPartition, DescribedPartition], counts: Mapping[TopicName, tuple[int, str]]
 ) -> None:
-    """Refuse a listing that has other numbers of partitions than its topics say.
+    """Refuse a listing whose numbers of partitions differ from those its topics state.
 
     Args:
-        partitions: those that are described.
-        counts: how many partitions a topic says it has, and where it says so.
+        partitions: the described partitions.
+        counts: the number of partitions that each topic states, and the place of the statement.
 
     Raises:
-        UsageError: a topic has more of them, or fewer.
+        UsageError: a topic has more or fewer partitions.
     """
     described = Counter(partition.topic for partition in partitions)
     for topic, (count, at) in counts.items():
         if (there := described[topic]) != count:
             has = f"topic {topic} has {count} partition{'' if count == 1 else 's'}, and {there}"
-            is_cut = "paste all of it, or leave this line out, and the answer is of a part"
+            is_cut = "paste all of it, or remove this line to get an answer about a part"
             raise UsageError(f"{at}: {has} {'is' if there == 1 else 'are'} described: {is_cut}")
 
 
-# Its lines.
+# Lines.
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines that are not empty, with their numbers, and without the colours of a terminal."""
+    """The nonempty lines with their numbers, without a terminal's colours."""
     for number, line in enumerate(text.splitlines(), 1):
         if line := _COLOUR.sub("", line).strip():
             yield number, line
 
 
 def _begins(line: str) -> int | None:
-    """Where the record of a line begins, if there is one: what stands before `Topic:` may be anything.
+    """Where the record of a line begins, if it has one: any text may precede `Topic:`.
 
-    Behind other words it has to be whole, as logs speak of topics too.
+    After other words the record must be complete, because logs mention topics too.
 
     >>> _begins("kafka-1  | Topic: t  PartitionCount: 1"), _begins("[12:01] ERROR Topic: t is unknown")
     (11, None)
@@ -201,7 +201,7 @@ def _begins(line: str) -> int | None:
 
 
 def _records(text: str, name: str) -> tuple[list[_Record], list[int]]:
-    """The records of a listing, and the numbers of the lines that are left out."""
+    """The records of a listing, and the numbers of ignored lines."""
     records: list[_Record] = []
     left_out: list[int] = []
     wraps = False  # whether the next line may belong to the last record
@@ -214,7 +214,7 @@ def _records(text: str, name: str) -> tuple[list[_Record], list[int]]:
             records[-1] = records[-1]._replace(text=f"{records[-1].text}{glue}{line}")
         elif _LABEL.match(line):
             labels = ", ".join(_LABEL.findall(line))
-            raise UsageError(f"{name}:{number}: a line with {labels}, and not which topic that is of")
+            raise UsageError(f"{name}:{number}: a line with {labels}, but without its topic")
         else:
             left_out.append(number)
             wraps = False
@@ -222,7 +222,7 @@ def _records(text: str, name: str) -> tuple[list[_Record], list[int]]:
 
 
 def _goes_on(record: str, line: str) -> str | None:
-    """What a terminal has left out between a record and a line that goes on with it; None: the line does not.
+    """The text that a terminal dropped between a record and its continuation line; None: the line is no continuation.
 
     >>> _goes_on("Topic: t  PartitionCount: 1", "Configs: a=b,"), _goes_on("Topic: t  Partition: 0  Lead", "er: 1")
     (' ', '')
@@ -243,20 +243,20 @@ def _fields(at: str, record: str) -> dict[str, str]:
     fields = dict(zip(parts[::2], map(str.strip, parts[1::2]), strict=True))
     if len(fields) * 2 != len(parts):
         twice = next(label for label, times in Counter(parts[::2]).items() if times > 1)
-        raise UsageError(f"{at}: {twice} stands there twice: are two lines joined?")
+        raise UsageError(f"{at}: {twice} occurs twice: are two lines joined?")
     return fields
 
 
 def partition_of(at: str, partition: TopicPartition, fields: Mapping[str, str]) -> DescribedPartition:
-    """What is said of a partition.
+    """The description of a partition.
 
     Args:
-        at: where, for messages.
-        partition: which.
+        at: the place, for messages.
+        partition: the partition.
         fields: `Leader`, `Replicas` and `Isr`, and maybe `Adding Replicas` and `Removing Replicas`, as printed.
 
     Raises:
-        UsageError: one of these is not there, is none of these, or contradicts another.
+        UsageError: a field is missing, invalid, or contradicts another.
     """
     for label in ("Leader", "Replicas", "Isr"):
         if label not in fields:
@@ -275,19 +275,19 @@ def partition_of(at: str, partition: TopicPartition, fields: Mapping[str, str]) 
 
 
 def whole_number(at: str, label: str, written: str) -> int:
-    """A number that is printed with a label.
+    """The number printed with a label.
 
     Raises:
-        UsageError: it is something else.
+        UsageError: the text is not such a number.
     """
     if not re.fullmatch(r"[0-9]{1,9}", written):
-        raise UsageError(f"{at}: {label} is a whole number from 0 on, not {safe_repr(written)}")
+        raise UsageError(f"{at}: {label} must be a whole number of at least 0, not {safe_repr(written)}")
     return int(written)
 
 
-@lru_cache(maxsize=10_000)  # a large topic has few lists of brokers, and each thousands of times
+@lru_cache(maxsize=10_000)  # a large topic repeats few lists of brokers thousands of times
 def _numbers(written: str) -> tuple[BrokerId, ...] | None:
-    """Brokers, separated by commas; None: it is something else."""
+    """Brokers separated by commas; None: the text is something else."""
     if not written:
         return ()
     if not re.fullmatch(r"[0-9]{1,9}(?:\s*,\s*[0-9]{1,9})*", written):
@@ -306,7 +306,7 @@ def _brokers(at: str, label: str, written: str) -> tuple[BrokerId, ...]:
     return brokers
 
 
-# What it leaves open.
+# Open points.
 
 
 def _without_state(
@@ -317,8 +317,8 @@ def _without_state(
 ) -> list[TopicPartition]:
     """The partitions that have no state in ZooKeeper.
 
-    A tool that reads ZooKeeper prints `none` and an empty ISR then. Controllers until 1.0 leave ISRs empty, too, and
-    tools since 2.4 print that alike. Since 3.0 the tool reads no ZooKeeper.
+    For these a tool that reads ZooKeeper prints `none` and an empty ISR. Controllers until 1.0 may also empty an ISR,
+    and tools since 2.4 print that the same way. Since 3.0 the tool does not read ZooKeeper.
     """
     if Release(release) >= ASKS_BROKERS or (Release(release) < KEEPS_LAST and _NEW_TOOL.search(text)):
         return []
@@ -328,14 +328,14 @@ def _without_state(
 def _leaderless(
     leaders: Mapping[TopicPartition, str], partitions: Mapping[TopicPartition, DescribedPartition]
 ) -> list[TopicPartition]:
-    """The partitions without leader and ISR."""
+    """The partitions with neither leader nor ISR."""
     return [partition for partition in leaders if not partitions[partition].isr]
 
 
 def _live(
     partitions: Mapping[TopicPartition, DescribedPartition], offline: Mapping[TopicPartition, str]
 ) -> frozenset[BrokerId] | None:
-    """The brokers with a replica that is not offline, where the listing says which are."""
+    """The brokers with a replica that is not offline, if the listing says which are."""
     if offline.keys() != partitions.keys():
         return None
     return frozenset(
@@ -353,9 +353,9 @@ def _of_left_out(lines: Sequence[int], name: str) -> Iterator[str]:
                 stretches[-1][1:] = [line]
             else:
                 stretches.append([line])
-        told = ", ".join("-".join(map(str, each)) for each in stretches[:FEW])
+        ranges = ", ".join("-".join(map(str, each)) for each in stretches[:FEW])
         more = f", ... ({len(lines):,} lines)" if len(stretches) > FEW else ""
-        yield f"{name}:{told}{more}: no line of a listing, left out"
+        yield f"{name}:{ranges}{more}: not part of a listing, ignored"
 
 
 def _of_parts(
@@ -363,15 +363,15 @@ def _of_parts(
 ) -> Iterator[str]:
     partial = sorted({partition.topic for partition in partitions} - counts.keys())
     if partial:
-        unknown = "what is configured, other partitions, and brokers that keep none of these"
-        yield f"{name} is a part of a listing, without a line of topic {_some(partial)}; not known: {unknown}"
+        unknown = "configuration, other partitions, and brokers without a replica of these"
+        yield f"{name} is a part of a listing, without the line of topic {_some(partial)}; not known: {unknown}"
 
 
 def _of_columns(
     columns: Mapping[str, Mapping[TopicPartition, str]], partitions: Mapping[TopicPartition, DescribedPartition]
 ) -> Iterator[str]:
     if any(said != "N/A" for label in ("Elr", "LastKnownElr") for said in columns[label].values()):
-        yield "Elr is printed of clusters with KRaft; this is what a controller with ZooKeeper would do"
+        yield "Elr is printed for clusters with KRaft; the prediction is for a controller with ZooKeeper"
     observed = sorted(
         partition
         for partition in partitions
@@ -379,8 +379,8 @@ def _of_columns(
     )
     if observed:
         yield (
-            f"observers of {_some(observed)} are replicas like others, and not in sync; "
-            "Confluent keeps them out of the ISR when they return as well"
+            f"observers of {_some(observed)} are treated as replicas out of sync; "
+            "Confluent keeps them out of the ISR even after they return"
         )
     live = _live(partitions, columns["Offline"]) or frozenset()
     lost = {
@@ -395,14 +395,18 @@ def _of_columns(
 def _of_leaderless(
     leaders: Mapping[TopicPartition, str], partitions: Mapping[TopicPartition, DescribedPartition], release: str
 ) -> Iterator[str]:
-    unless = "" if Release(release) >= TELLS_ISR else "; if brokers printed it, they left the ISR out: --isr says it"
-    for is_new, told in ((True, "never had a leader"), (False, "lost its leader, and all of its ISR")):
+    unless = (
+        ""
+        if Release(release) >= TELLS_ISR
+        else "; if the tool asked brokers, they left the ISR out: give it with --isr"
+    )
+    for is_new, reason in ((True, "never had a leader"), (False, "lost its leader, and all of its ISR")):
         if some := [
             partition
             for partition in _leaderless(leaders, partitions)
             if leaders[partition] == "none" and (partitions[partition].leader_epoch == NO_EPOCH) is is_new
         ]:
-            meant = f"the partition {told} (--release): {_some(some)}"
+            meant = f"the partition {reason} (--release): {_some(some)}"
             yield f"leader none and an empty ISR is taken to mean: {meant}{unless}"
 
 

@@ -1,4 +1,4 @@
-"""A trace in sentences: what an operator would see of it, with the brokers of a partition of the cluster."""
+"""A trace in sentences: the steps that an operator would see, with the brokers of one of the cluster's partitions."""
 
 from __future__ import annotations
 
@@ -17,34 +17,35 @@ from statemachines.messages.zk_data import topic_partition_state_path, topic_pat
 __all__ = ["sentences_of"]
 
 PLANNED_ACTION: Final = "happen"
-"""The action that an event happens, its parameter."""
+"""The action of a planned event, and its parameter."""
 STEP_TEXT: Final[Mapping[str, str]] = {
-    "become_controller": "the new controller reads what there is",
-    "exit": "broker {broker} is gone",
-    "broker_change": "the controller sees which brokers there are",
-    "partition_reassignment": "the controller reads where the partition is to move",
-    "expand_isr": "the leader takes broker {broker} into the ISR",
-    "acknowledge": "the leader acknowledges records, which its ISR has, and no other log",
-    "process_isr_changes": "the controller hears of the ISR",
-    "answer_partition_state_machine": "the controller writes who leads",
-    "answer_replica_state_machine": "the controller writes who is in sync",
-    "answer_alter_partition": "the controller writes that",
-    "next_change": "the controller goes on",
+    "become_controller": "the new controller reads the cluster's state",
+    "exit": "broker {broker} stops",
+    "broker_change": "the controller reads the live brokers",
+    "partition_reassignment": "the controller reads the target of the move",
+    "expand_isr": "the leader adds broker {broker} to the ISR",
+    "acknowledge": "the leader acknowledges records that only its ISR has",
+    "process_isr_changes": "the controller reads the new ISR",
+    "answer_partition_state_machine": "the controller writes the leader",
+    "answer_replica_state_machine": "the controller writes the ISR",
+    "answer_alter_partition": "the controller writes the leader's ISR",
+    "next_change": "the controller continues",
 }
-"""What each action means that is no event; others are the controller's own business."""
+"""The sentence of each action that is no event; other actions are internal to the controller."""
 SILENT_ACTIONS: Final = frozenset(
     {"answer_partition_state_machine", "answer_replica_state_machine", "answer_alter_partition", "next_change"}
 )
-"""Those that have a sentence only if something comes of them that is to be seen."""
+"""The actions that have a sentence only if they have a visible effect."""
 
 
 def sentences_of(trace: Trace, brokers: Sequence[BrokerId], *, moving: bool = False) -> Iterator[str]:
-    """The steps that are to be seen from outside, from the first event on.
+    """The steps that are visible from outside, from the first event on.
 
     Args:
         trace: the steps.
-        brokers: those of the partition, by their places.
-        moving: it moves from the beginning; then also what the controller does about that before the first event.
+        brokers: the brokers of the partition, by their places.
+        moving: whether it moves from the start; then the controller's steps for that before the first event are
+            included.
     """
     begun = False
     for step, (before, after) in zip(trace.steps, pairwise(trace.states), strict=True):
@@ -66,7 +67,7 @@ def sentences_of(trace: Trace, brokers: Sequence[BrokerId], *, moving: bool = Fa
 def _outcome(
     step: TraceStep, before: Mapping[str, Any], after: Mapping[str, Any], brokers: Sequence[BrokerId]
 ) -> Iterator[str]:
-    """What a step has written of leader, ISR and replicas in ZooKeeper, and whose log it has deleted."""
+    """The leader, ISR and replicas that a step wrote to ZooKeeper, and the logs it deleted."""
     old, new = _written(before), _written(after)
     if new is not None and (old is None or old.leader != new.leader):
         yield "no broker leads" if new.leader == NO_LEADER else f"broker {brokers[new.leader]} leads"
@@ -80,13 +81,13 @@ def _outcome(
 
 
 def _written(state: Mapping[str, Any]) -> LeaderAndIsr | None:
-    """What ZooKeeper has of who leads, and who is in sync."""
+    """The leader and ISR in ZooKeeper."""
     node = state["zk.nodes"].get(topic_partition_state_path(PARTITION))
     return None if node is None else node.data.leader_and_isr
 
 
 def _replicas(state: Mapping[str, Any]) -> tuple[BrokerId, ...]:
-    """What the topic's node has of who keeps the partition, if that may change; else nobody."""
+    """The replicas in the topic's node, if they can change; otherwise none."""
     data = state["zk.nodes"][topic_path(PARTITION.topic)].data
     return () if data is None else data.decode(PARTITION.topic)[PARTITION].replicas
 

@@ -300,7 +300,7 @@ def rows(told: str) -> dict[str, tuple[str, str]]:
         (["K1", "--on", "0.11"], "Error: K1 can be replayed since Kafka 1.0"),
         (["K1", "--on", "0.10.2"], "Error: Kafka 0.10.2 cannot run here; choose from 0.11.0.3, 1.0.2, "),
         (["K1", "--on", "4.0"], "Error: no release is called 4.0; there are "),
-        (["K1"], "Error: K1 is an anomaly: say --on which release"),
+        (["K1"], "Error: K1 is an anomaly: name a release of Kafka"),
         (["K1", "--on", NEWEST, "--afterwards", "-1"], "Error: Invalid value for '--afterwards'"),
     ],
     ids=["no mapping", "no steps", "no anomaly", "too old", "no jars", "no release", "no option", "negative"],

@@ -56,7 +56,7 @@ def test_a_deviation_is_printed() -> None:
         (["--release", "4.0"], "controller", "Kafka 4.0 cannot run here; choose from 0.11.0.3, 1.0.2, 1.1.1"),
         (["--set", "brokers=9"], "controller", "brokers = 9"),
         (["--max-states", "0"], "controller", "Invalid value for '--max-states'"),
-        (["--every-edge", "--per-class", "2"], "controller", "--per-class: with --every-edge all edges of a class"),
+        (["--every-edge", "--per-class", "2"], "controller", "--per-class and --every-edge: --every-edge already"),
     ],
     ids=["system", "no jars", "no release", "constant", "count", "both"],
 )

@@ -106,7 +106,7 @@ def test_an_unknown_picture_is_refused() -> None:
     """The error lists the known ones."""
     with pytest.raises(
         UsageError,
-        match=r"^no diagram is called log; there are partition, replica, controller, and the anomalies: B1, K1, ...$",
+        match=r"^there is no diagram log; there are partition, replica, controller, and the anomalies: B1, K1, ...$",
     ):
         draw("log", "svg")
     with pytest.raises(UsageError, match=r"^no release is called 9\.9; there are 0\.10\.1, "):

@@ -449,7 +449,7 @@ def test_a_server_serves_only_valid_states() -> None:
         for path in ("/../../etc/passwd", "/page.html", "/state/", "/state/..%2f..", f"/state/{begin}0", f"/{begin}"):
             assert asked_for(server, path)[0] == 404, path
         for state in ("f" * 16, "c" + "0" * 15, begin * 2, begin.upper().replace("0", "G", 1)):
-            assert asked_for(server, f"/state/{state}") == (404, '{"error": "no state of this system is called so"}')
+            assert asked_for(server, f"/state/{state}") == (404, '{"error": "this system has no state of that name"}')
         assert asked_for(server, f"/state/{begin}", "kafka.example")[0] == 421
         assert asked_for(server, f"/state/{begin}", f"localhost:{server.port}")[0] == 200
 
@@ -506,7 +506,7 @@ def test_an_internal_error_is_reported() -> None:
 def test_a_port_in_use_is_reported() -> None:
     """In one line, which suggests another port."""
     territory = model_of_system(Lifts())
-    refused = pytest.raises(UsageError, match=r"port \d+ of 127.0.0.1 cannot be had: Address already in use")
+    refused = pytest.raises(UsageError, match=r"port \d+ of 127.0.0.1 is not available: Address already in use")
     with ExplorerServer(territory) as server, refused:
         ExplorerServer(territory, server.port)
 

@@ -1,17 +1,17 @@
 """Domains: the finite sets that variables, their parts and the parameters of actions range over.
 
-A domain numbers its values densely, 0 to size - 1, in an order that is the same in every process. From that
-one order come the type invariant (`rank` refuses a stranger), the packed state (`rank`, `unrank`), the order in
-which sets and parameters are walked, the tie-break between counterexamples, and Hypothesis strategies. The
-first value, number 0, is what a variable holds until `initial` says otherwise, and what dead data should go
-back to: two states that differ only in something that is never read again are one state too many.
+A domain numbers its values densely, 0 to size - 1, in an order that is the same in every process. That one order
+gives the type invariant (`rank` refuses any other value), the packed state (`rank`, `unrank`), the order in which
+sets and parameters are iterated, the tie-break between counterexamples, and Hypothesis strategies. The first value,
+number 0, is a variable's initial value unless `initial` assigns another. Dead data should be reset to it: two states
+that differ only in a value that is never read again are one state too many.
 
-The same order flattened: a domain is a row of *slots*, each of which holds a small number, and a value is its
-`codes` in them. Rows of codes, compared as tuples, are ordered as the numbers of their values are. A state is
-packed slot by slot, so that a part of a value can be read and written without unpacking the whole.
+The same order flattened: a domain is a row of *slots*, each of which holds a small number; a value is its `codes` in
+them. Rows of codes, compared as tuples, are ordered as the numbers of their values are. A state is packed slot by
+slot, so that a part of a value can be read and written without unpacking the whole.
 
-Values are plain and immutable: integers, strings, enum members, None, tuples, frozensets and NamedTuples.
-A mapping is not a value but a way to lay out a variable, one cell for each key, see `mapping`.
+Values are plain and immutable: integers, strings, enum members, None, tuples, frozensets and NamedTuples. A mapping
+is not a value but a layout of a variable, one cell for each key, see `mapping`.
 """
 
 from spec.language.domains.atoms import (

@@ -1,6 +1,6 @@
-"""Domains of values without parts: integers, values one by one, what is left out."""
+"""Domains of values without parts: integers, enumerations, and the value that is left out."""
 
-# ruff: noqa: D102  (what the methods are for is told once, in Domain)
+# ruff: noqa: D102  (Domain documents the methods)
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from spec.language.identity import is_same_value
 
 T = TypeVar("T")
 
-TOLD: Final = 20
-"""Values that a message names; behind them it says how many there are."""
+MOST_LISTED: Final = 20
+"""The most values that a message lists; after these it gives their number."""
 
 
 class IntegerDomain(Domain[int]):
@@ -54,21 +54,21 @@ class EnumerationDomain(Domain[T]):
                 f"an enumeration of {safe_repr(self.values)}: its values must be immutable"
             ) from None
         if len(self._codes) < len(self.values):
-            twice = f"an enumeration of {safe_repr(self.values)}: a value stands in it twice"
+            twice = f"an enumeration of {safe_repr(self.values)}: a value occurs twice"
             raise SpecificationError(f"{twice}{self._in_disguise()}")
         if any(isinstance(value, float) and value != value for value in self.values):
             raise SpecificationError(f"an enumeration of {safe_repr(self.values)}: nan is not equal to itself")
         self.size = len(self.values)
 
     def _in_disguise(self) -> str:
-        """How two values that look different are one, if there are such."""
+        """How two values that look different are equal, if there are such."""
         first: dict[Any, Any] = {}
         for value in self.values:
             other = first.setdefault(value, value)
             if not is_same_value(other, value):
                 records = hasattr(other, "_fields") and hasattr(value, "_fields")
-                hint = "; a field that says which it is, kind: Literal[...], tells them apart" if records else ""
-                return f", for {safe_repr(other)} equals {safe_repr(value)} in Python{hint}"
+                hint = "; a field for the kind, kind: Literal[...], distinguishes them" if records else ""
+                return f", because {safe_repr(other)} equals {safe_repr(value)} in Python{hint}"
         return ""
 
     def rank(self, value: Any) -> int:
@@ -95,11 +95,11 @@ class EnumerationDomain(Domain[T]):
 
 
 class LeftOut:
-    """The one value of what a model leaves out: it absorbs arithmetic, and refuses to be looked at.
+    """The only value of data that a model leaves out: it absorbs arithmetic and cannot be read.
 
-    A counter without end (a zxid, a number of children ever created) would make the state space infinite,
-    and is harmless to leave out as long as it is not read. This value sees to that: adding to it gives it
-    back, comparing or measuring it is the error that tells the author that it was needed after all.
+    An unbounded counter (a zxid, a number of children ever created) would make the state space infinite. Leaving it
+    out is harmless as long as it is never read. This value ensures that: adding to it returns it, while comparing or
+    measuring it raises an error, so the author learns that the counter is needed.
     """
 
     __slots__ = ()
@@ -115,7 +115,7 @@ class LeftOut:
     __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __bool__ = __len__ = __iter__ = __contains__ = __int__ = __index__ = __format__ = _refuse
 
-    __hash__ = object.__hash__  # of a single object; an `__eq__` of its own would take it away
+    __hash__ = object.__hash__  # defining `__eq__` removes it
 
     def __repr__(self) -> str:
         return "LEFT_OUT"
@@ -125,7 +125,7 @@ class LeftOut:
 
 
 LEFT_OUT: Final = LeftOut()
-"""What a model leaves out, wherever it would stand: the value of `left_out()`."""
+"""The value of `left_out()`: it stands wherever the model leaves out data."""
 
 
 class LeftOutDomain(Domain[LeftOut]):
@@ -144,12 +144,12 @@ class LeftOutDomain(Domain[LeftOut]):
 
 
 def _plain(value: Any) -> Any:
-    """An integer of numpy's, which equals a plain one and is of another class, as that plain one."""
+    """A value as plain Python: numpy's integers, which equal ints but are of other classes, become ints."""
     return value if isinstance(value, int) or not isinstance(value, Integral) else int(value)
 
 
 def listed_some(values: Collection[Any]) -> str:
-    """Values in a message: all of them, or the first and how many there are."""
-    if len(values) <= TOLD:
+    """Values for a message: all of them, or the first ones and their number."""
+    if len(values) <= MOST_LISTED:
         return ", ".join(map(str, values))
-    return f"{', '.join(map(str, islice(values, TOLD)))}, ... ({len(values):,} of them)"
+    return f"{', '.join(map(str, islice(values, MOST_LISTED)))}, ... ({len(values):,} of them)"

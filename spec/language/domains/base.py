@@ -1,4 +1,4 @@
-"""What a domain is: finite, ordered, numbered, and laid out in slots."""
+"""The base of all domains: finite, ordered, numbered, and laid out in slots."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Slot(NamedTuple):
     """A place for a small number in the flattened form of a domain."""
 
     name: str
-    """Which part it is, as it is written behind the name of the whole: "", ".left", "[2].right", ".basket{fig}"."""
+    """The part it holds, as written after the name of the whole: "", ".left", "[2].right", ".basket{fig}"."""
     size: int
-    """It holds 0 to size - 1; at least 2, for where nothing is to be told apart there is no slot."""
+    """It holds 0 to size - 1; at least 2, because a single value needs no slot."""
 
     @property
     def width(self) -> int:
-        """Bits that it takes."""
+        """The number of bits it takes."""
         return (self.size - 1).bit_length()
 
 
@@ -36,20 +36,20 @@ class Domain(ABC, Generic[T]):
     """A finite, ordered set of immutable values."""
 
     size: int
-    """How many values it holds."""
+    """The number of its values."""
 
     inner: tuple[Domain[Any], ...] = ()
-    """The domains of the parts that its values are made of."""
+    """The domains of its values' parts."""
 
     moving: Moving | None = None
-    """How permutations of interchangeable values move its own, which lie in one slot; None: part by part."""
+    """How permutations move its values, which take one slot; None: part by part."""
 
     @abstractmethod
     def rank(self, value: Any) -> int:
         """The number of a value, 0 to size - 1.
 
         Raises:
-            OutOfDomain: the domain does not hold it.
+            OutOfDomain: the value is not in the domain.
         """
 
     @abstractmethod
@@ -58,24 +58,24 @@ class Domain(ABC, Generic[T]):
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        """Its flattened form; none if it holds a single value.
+        """Its flattened form; empty if it has a single value.
 
         Raises:
-            SpecificationError: it has too many.
+            SpecificationError: it has too many slots.
         """
         found = tuple(islice(self._slots(), LISTED + 1)) if self.size > 1 else ()
         within(len(found), self, "parts", at_least=True)
         return found
 
     def _slots(self) -> Iterable[Slot]:
-        """The slots, if it holds two values or more: one for its number, unless it has parts."""
+        """The slots, for a domain of two values or more: one for its number, unless it has parts."""
         return (Slot("", self.size),)
 
     def codes(self, value: Any) -> tuple[int, ...]:
         """A value flattened: the code in each slot.
 
         Raises:
-            OutOfDomain: the domain does not hold it, in the words of `rank`.
+            OutOfDomain: the value is not in the domain; the message is that of `rank`.
         """
         code = self.rank(value)
         return (code,) if self.slots else ()
@@ -85,7 +85,7 @@ class Domain(ABC, Generic[T]):
         return self.unrank(codes[0] if codes else 0)
 
     def shared(self, codes: tuple[int, ...]) -> T:
-        """The value with these codes, always the same object: what has it as a part is compared in less time."""
+        """The value with these codes, always the same object, which makes comparing values with this part faster."""
         try:
             return self._shared[codes]
         except KeyError:
@@ -98,13 +98,13 @@ class Domain(ABC, Generic[T]):
 
     @abstractmethod
     def __str__(self) -> str:
-        """What a value of it is, as it stands in "3 is not ..."."""
+        """A description of its values that completes "3 is not ..."."""
 
     def __iter__(self) -> Iterator[T]:
-        """Its values in their order.
+        """Its values in order.
 
         Raises:
-            SpecificationError: it has too many to be listed.
+            SpecificationError: it has too many values to list.
         """
         within(self.size, self, "values")
         return map(self.unrank, range(self.size))
@@ -117,43 +117,44 @@ class Domain(ABC, Generic[T]):
         return True
 
     def includes(self, other: Domain[Any]) -> bool:
-        """Whether it holds every value of another domain, as far as parts and lists tell. If not, it may yet."""
+        """Whether it certainly holds every value of another domain. False may also mean that this is unknown."""
         if type(self) is type(other) and self.inner:
             return self is other or self._includes(other)
         return not other.inner and other.size <= LISTED and all(value in self for value in other)
 
     def _includes(self, other: Any) -> bool:
-        """The same of one that is of the same class, and has parts."""
+        """The same for another domain of the same class with parts."""
         return False
 
     def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
-        """What domains of one class have in common if they have the same values, types and all, by the same codes.
+        """A key that is equal for two domains of one class that have the same values, types included, with the same
+        codes.
 
         Args:
-            of: tells the likeness of an inner domain.
+            of: returns the likeness of an inner domain.
         """
         return (self,)
 
-    # What permutations of interchangeable values do.
+    # Permutations of interchangeable values.
 
     @property
     def sorts(self) -> Sorts:
-        """The sorts that its values are of, or made from."""
+        """The sorts that its values belong to or are made from."""
         return self.moving.sorts if self.moving else disjoint_union(domain.sorts for domain in self.inner)
 
     def moved(self, value: Any, permutation: Permutation) -> Any:
-        """Where a permutation takes a value of it; that need not be in the domain."""
+        """The image of one of its values under a permutation, which may be outside the domain."""
         return self.moving.moved(value, permutation) if self.moving else self._moved(value, permutation)
 
     def _moved(self, value: Any, permutation: Permutation) -> Any:
-        """The same, part by part; a value without parts stays."""
+        """The same, part by part; a value without parts is unchanged."""
         return value
 
     def routes(self, other: Domain[Any], permutation: Permutation) -> list[Route]:
-        """How a permutation takes the codes of a value, slot by slot, to those that the other domain has for it.
+        """How a permutation maps the codes of a value, slot by slot, to the other domain's codes of its image.
 
         Raises:
-            OutOfDomain: it takes a value to one that the other domain does not hold.
+            OutOfDomain: the image of a value is not in the other domain.
         """
         if len(self.slots) != len(other.slots):
             raise OutOfDomain(str(self), str(other))
@@ -169,16 +170,16 @@ class Domain(ABC, Generic[T]):
         return [Route(0, tuple(code for value in moved for code in other.codes(value)))]
 
     def _routes(self, other: Any, permutation: Permutation) -> Iterator[Route]:
-        """The same of what lies in several slots; the other domain is of the same class."""
-        raise SpecificationError(f"how permutations move {self} is not known")
+        """The same for values in several slots; the other domain is of the same class."""
+        raise SpecificationError(f"permutations of {self} are not defined")
 
     def strategy(self) -> SearchStrategy[T]:
-        """The Hypothesis strategy that draws from it; it shrinks towards the first value."""
+        """The Hypothesis strategy that draws its values; it shrinks towards the first one."""
         from hypothesis import strategies
 
         return strategies.integers(0, self.size - 1).map(self.unrank)
 
     @property
     def width(self) -> int:
-        """Bits that a packed value takes."""
+        """The number of bits of a packed value."""
         return sum(slot.width for slot in self.slots)

@@ -1,6 +1,6 @@
 """Domains of sets and of sequences."""
 
-# ruff: noqa: D102  (what the methods are for is told once, in Domain; those of Subset are of frozenset)
+# ruff: noqa: D102  (Domain documents the methods; those of Subset are of frozenset)
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 class Subset(frozenset[T]):
-    """A frozenset that is walked in the order of its domain, so that nothing depends on how values hash."""
+    """A frozenset that iterates in the order of its domain, so that nothing depends on hashes."""
 
     __slots__ = ("_order",)
     _order: Mapping[T, int]
@@ -32,7 +32,7 @@ class Subset(frozenset[T]):
         order = self._order
         try:
             return iter(sorted(super().__iter__(), key=order.__getitem__))
-        except KeyError:  # what the domain does not hold comes last, by its name
+        except KeyError:  # values outside the domain come last, by name
             return iter(sorted(super().__iter__(), key=lambda it: (order.get(it, len(order)), repr(it))))
 
     def __and__(self, other: Any) -> Any:
@@ -65,12 +65,12 @@ class Subset(frozenset[T]):
         return Subset(super().symmetric_difference(other), self._order)
 
     def _with(self, operator: Callable[[frozenset[T], Any], Any], other: Any) -> Any:
-        if not isinstance(other, (frozenset, set)):  # asked often; an ABC answers slowly
+        if not isinstance(other, (frozenset, set)):  # frequent; an ABC check is slow
             if not isinstance(other, AbstractSet):
                 return NotImplemented
             other = frozenset(other)
         found = operator(self, other)
-        if found is NotImplemented:  # it is a set only by its `__class__`, and knows itself what to do
+        if found is NotImplemented:  # a set only by its `__class__`; its own method applies
             return NotImplemented
         return self if found == self else Subset(found, self._order)
 
@@ -82,12 +82,12 @@ class Subset(frozenset[T]):
 
 
 class SubsetDomain(Domain[frozenset[T]]):
-    """See `subset_of`. Its numbers are binary numbers, so the element with the highest number weighs most."""
+    """See `subset_of`. A subset's number has one bit for each element; the last element's is the most significant."""
 
     def __init__(self, elements: Domain[T]):
         self.elements, self.inner = elements, (elements,)
         self.order = {value: code for code, value in enumerate(elements)}
-        """The number of each element, in their order."""
+        """The number of each element, in order."""
         self.size = 1 << elements.size
 
     def rank(self, value: Any) -> int:
@@ -95,7 +95,7 @@ class SubsetDomain(Domain[frozenset[T]]):
             try:
                 return sum(1 << code for code in set(map(self.elements.rank, frozenset.__iter__(value))))
             except OutOfDomain:
-                value = Subset(value, self.order)  # to be told in one order
+                value = Subset(value, self.order)  # so that the message lists it in order
         raise OutOfDomain(value, str(self))
 
     def unrank(self, code: int) -> frozenset[T]:
@@ -130,9 +130,9 @@ class SubsetDomain(Domain[frozenset[T]]):
 
 
 class SequenceDomain(Domain[tuple[T, ...]]):
-    """See `sequence_of`. Shorter ones first; among equals the earlier elements weigh more.
+    """See `sequence_of`. Shorter tuples come first; among tuples of one length the earlier elements weigh more.
 
-    The first slot holds the length. Those of elements that are not there hold 0.
+    The first slot holds the length. The slots of absent elements hold 0.
     """
 
     def __init__(self, elements: Domain[T], longest: int):
@@ -160,7 +160,7 @@ class SequenceDomain(Domain[tuple[T, ...]]):
         return tuple(map(self.elements.unrank, reversed(reversed_codes)))
 
     def _first(self, length: int) -> int:
-        """The number of the first of this length: how many are shorter."""
+        """The number of the first tuple of this length: the count of shorter ones."""
         each = self.elements.size
         return length if each == 1 else (each**length - 1) // (each - 1)
 

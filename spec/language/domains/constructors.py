@@ -21,23 +21,23 @@ T = TypeVar("T")
 D = TypeVar("D", bound="Domain[Any] | MappingDomain")
 
 DEEPEST: Final = 100
-"""Levels of values inside values; each takes several calls inside calls, of which Python has a thousand."""
+"""The greatest nesting of values; each level takes several nested calls, and Python allows a thousand."""
 
 
 TOO_DEEP: Final = f"its type is nested more than {DEEPEST} deep"
 
 
 class MappingDomain:
-    """How a variable that is a mapping is laid out: a domain for each of its keys, in their order."""
+    """The layout of a variable that holds a mapping: a domain for each of its keys, in their order."""
 
     def __init__(self, cells: Mapping[Any, Domain[Any]], partial: bool, keys: Iterable[Hashable] = ()):
         self.cells, self.partial = cells, partial
         self.keys = keys if isinstance(keys, Domain) else EnumerationDomain(tuple(cells))
-        """The keys in their order; permutations move the cells of those that come from a domain of such values."""
+        """The keys in their order; permutations move the cells of keys from a domain of interchangeable values."""
 
     @property
     def sorts(self) -> Sorts:
-        """The sorts that its keys and values are of, or made from."""
+        """The sorts that its keys and values belong to or are made from."""
         return disjoint_union(domain.sorts for domain in (self.keys, *self.cells.values()))
 
 
@@ -47,9 +47,12 @@ def integers(low: int, high: int) -> Domain[int]:
     >>> list(integers(-1, 1))
     [-1, 0, 1]
     """
-    low, high = (_integer(end, f"integers({safe_repr(low)}, {safe_repr(high)}): its ends are") for end in (low, high))
+    low, high = (
+        _integer(end, f"integers({safe_repr(low)}, {safe_repr(high)}): its ends must be integers")
+        for end in (low, high)
+    )
     if high < low:
-        raise SpecificationError(f"integers({low}, {high}): it holds nothing")
+        raise SpecificationError(f"integers({low}, {high}): it is empty")
     return IntegerDomain(low, high)
 
 
@@ -69,9 +72,9 @@ def optional(domain: Domain[T] | Iterable[T]) -> Domain[T | None]:
 
 
 def possibly_empty(domain: Domain[tuple[Any, ...]] | Iterable[tuple[Any, ...]]) -> Domain[tuple[Any, ...]]:
-    """The empty tuple, or what stands in a domain of others.
+    """The empty tuple, or a value of a domain of other tuples.
 
-    Whether it is empty has a slot of its own, so that what only asks for that is not about the others.
+    Whether it is empty has a slot of its own, so that code which tests only that reads no other slot.
 
     >>> list(possibly_empty([(1,), (1, 2)]))
     [(), (1,), (1, 2)]
@@ -80,15 +83,15 @@ def possibly_empty(domain: Domain[tuple[Any, ...]] | Iterable[tuple[Any, ...]]) 
 
 
 def subset_of(elements: Domain[T] | Iterable[T]) -> Domain[frozenset[T]]:
-    """Every frozenset of these elements, the empty one first. They are walked in the order of the elements."""
+    """Every frozenset of these elements, the empty one first. Iteration follows the order of the elements."""
     return SubsetDomain(as_domain(elements))
 
 
 def sequence_of(elements: Domain[T] | Iterable[T], longest: int) -> Domain[tuple[T, ...]]:
     """Every tuple of at most `longest` of these elements, repetitions included, the empty one first."""
-    longest = _integer(longest, f"sequence_of(..., {safe_repr(longest)}): the length is")
+    longest = _integer(longest, f"sequence_of(..., {safe_repr(longest)}): the length must be an integer")
     if longest < 0:
-        raise SpecificationError(f"sequence_of(..., {longest}): it holds nothing")
+        raise SpecificationError(f"sequence_of(..., {longest}): it is empty")
     return SequenceDomain(as_domain(elements), longest)
 
 
@@ -103,21 +106,21 @@ def tuple_of(*parts: Domain[Any] | Iterable[Any]) -> Domain[tuple[Any, ...]]:
 
 
 def left_out() -> Domain[LeftOut]:
-    """What the model forgets: whatever is written there is dropped, and reading it is an error that says so."""
+    """Data that the model leaves out: writes are dropped, and reads raise an error that says so."""
     return LeftOutDomain()
 
 
 def mapping(
     keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any] | Iterable[Any]] | Iterable[Any]
 ) -> MappingDomain:
-    """A variable that is a mapping with fixed keys, each always there; a function gives each key its domain."""
+    """A mapping with fixed keys, each always present; a function may give each key a domain of its own."""
     return MappingDomain(_cells(keys, domain), partial=False, keys=keys)
 
 
 def partial_mapping(
     keys: Iterable[Hashable], domain: Domain[Any] | Callable[[Any], Domain[Any] | Iterable[Any]] | Iterable[Any]
 ) -> MappingDomain:
-    """A variable that is a mapping in which each of the keys may be there or not; at first none is."""
+    """A mapping in which each of the keys may be present or absent; at first all are absent."""
     cells = {key: PossiblyDomain(cell) for key, cell in _cells(keys, domain).items()}
     return MappingDomain(cells, partial=True, keys=keys)
 
@@ -131,10 +134,10 @@ def _cells(keys: Iterable[Hashable], domain: Any) -> dict[Any, Domain[Any]]:
 
 
 def choices_of(domains: Mapping[str, Domain[Any]]) -> list[dict[str, Any]]:
-    """Each choice of a value for every name, in the order of the domains; the last one changes fastest.
+    """Each choice of one value for every name, in the order of the domains; the last name changes fastest.
 
     Raises:
-        SpecificationError: there are too many.
+        SpecificationError: there are too many choices.
     """
     sizes = ", ".join(f"{name} ({counted(domain.size)})" for name, domain in domains.items())
     within(prod(domain.size for domain in domains.values()), sizes, "choices")
@@ -142,10 +145,10 @@ def choices_of(domains: Mapping[str, Domain[Any]]) -> list[dict[str, Any]]:
 
 
 def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
-    """A domain as it is; a range, a sequence, an Enum class or an iterator that ends as the domain of its members.
+    """A domain as it is; a range, sequence, Enum class or finite iterator as the domain of its members.
 
     Raises:
-        SpecificationError: it is none of these, or has no end within what can be listed.
+        SpecificationError: it is none of these, or has more values than can be listed.
     """
     if isinstance(values, Domain):
         return values
@@ -153,7 +156,7 @@ def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
         return integers(values.start, values.stop - 1)  # type: ignore[return-value]
     if isinstance(values, MappingDomain):
         raise SpecificationError(
-            "a mapping is a variable by itself, no part of a domain: its keys may be pairs, `tuple_of(a, b)`"
+            "a mapping is a variable of its own, not part of a domain; its keys may be pairs, `tuple_of(a, b)`"
         )
     return EnumerationDomain(values)
 
@@ -162,7 +165,7 @@ def not_too_deep(made: D) -> D:
     """The same domain, if its values are not nested too deep.
 
     Raises:
-        SpecificationError: they are.
+        SpecificationError: they are nested too deep.
     """
     level: list[Domain[Any]] = list(made.cells.values()) if isinstance(made, MappingDomain) else [made]
     for _ in range(DEEPEST):
@@ -172,9 +175,9 @@ def not_too_deep(made: D) -> D:
     raise SpecificationError(TOO_DEEP)
 
 
-def _integer(given: Any, what: str) -> int:
-    """An integer of any class as a plain one."""
+def _integer(given: Any, wrong: str) -> int:
+    """An integer of any class as an int."""
     try:
         return operator.index(given)
     except TypeError:
-        raise SpecificationError(f"{what} integers") from None
+        raise SpecificationError(wrong) from None

@@ -1,6 +1,6 @@
-"""Domains in which a value may be missing: None, the empty tuple, or an absent key stands before the others."""
+"""Domains in which a value may be missing: None, the empty tuple, or an absent key comes first."""
 
-# ruff: noqa: D102  (what the methods are for is told once, in Domain)
+# ruff: noqa: D102  (Domain documents the methods)
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ T = TypeVar("T")
 
 
 class OrNothingDomain(Domain[T]):
-    """Nothing first, then the values of a domain.
+    """The missing value first, then the values of a domain.
 
-    What lies in one slot makes room in it for nothing; before several slots stands one that tells whether
-    they are used, and if not they hold 0.
+    If the domain takes one slot, the missing value takes one more code in it. If it takes several, a slot before them
+    says whether they are used; if not, they hold 0.
     """
 
     nothing: Any
     presence: str
-    """The name of the slot that tells."""
+    """The name of that slot."""
 
     def __init__(self, domain: Domain[Any]):
         self.domain, self.size, self.inner = domain, domain.size + 1, (domain,)
@@ -76,7 +76,7 @@ class OptionalDomain(OrNothingDomain[T | None]):
 
     def __init__(self, domain: Domain[T]):
         if None in domain:
-            raise SpecificationError(f"optional({domain}): it holds None already")
+            raise SpecificationError(f"optional({domain}): the domain already holds None")
         super().__init__(domain)
 
     def __str__(self) -> str:
@@ -90,7 +90,7 @@ class PossiblyEmptyDomain(OrNothingDomain[tuple[Any, ...]]):
 
     def __init__(self, domain: Domain[tuple[Any, ...]]):
         if () in domain:
-            raise SpecificationError(f"possibly_empty({domain}): it holds the empty tuple already")
+            raise SpecificationError(f"possibly_empty({domain}): the domain already holds the empty tuple")
         super().__init__(domain)
 
     def _slots(self) -> Iterable[Slot]:
@@ -101,7 +101,7 @@ class PossiblyEmptyDomain(OrNothingDomain[tuple[Any, ...]]):
 
 
 ABSENT: Final = type("Absent", (), {"__repr__": lambda _: "absent", "__reduce__": lambda _: "ABSENT"})()
-"""What the cell of a partial mapping holds while its key is not there."""
+"""The value in a partial mapping's cell while its key is absent."""
 
 
 class PossiblyDomain(OrNothingDomain[Any]):

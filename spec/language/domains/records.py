@@ -1,6 +1,6 @@
 """Domains of records and of tuples of a fixed length: products of the domains of their parts."""
 
-# ruff: noqa: D102  (what the methods are for is told once, in Domain)
+# ruff: noqa: D102  (Domain documents the methods)
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ R = TypeVar("R")
 
 
 class _Product(Domain[T]):
-    """Part by part, each from a domain of its own; the first part weighs most."""
+    """A value of several parts, each with a domain of its own; the first part is the most significant."""
 
     def __init__(self, parts: Iterable[Domain[Any]]):
         self.parts = self.inner = tuple(parts)
@@ -27,14 +27,14 @@ class _Product(Domain[T]):
 
     @abstractmethod
     def _names(self) -> Iterable[str]:
-        """The parts as they are written behind the name of the whole."""
+        """The parts, as written after the name of the whole."""
 
     @abstractmethod
     def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
-        """What each domain answers about its part of a value.
+        """The result of `ask` for each domain and its part of a value.
 
         Raises:
-            OutOfDomain: it is nothing that has such parts, or a domain says so of one.
+            OutOfDomain: the value has no such parts, or a part is not in its domain.
         """
 
     @abstractmethod
@@ -91,17 +91,17 @@ class RecordDomain(_Product[T]):
         self.cls, self.fields = cls, dict(fields)
         declared = getattr(cls, "_fields", None)
         if declared is None:
-            raise SpecificationError(f"record({cls!r}): it must be a NamedTuple")
+            raise SpecificationError(f"record({cls!r}): it is not a NamedTuple")
         for asked in ("__eq__", "__ne__", "__hash__"):
             if getattr(cls, asked) is not getattr(tuple, asked):
                 raise SpecificationError(
-                    f"record({cls.__name__}): it has its own {asked}, and states are told apart by all fields of "
-                    "their records; leave it out, or give it another name and call it"
+                    f"record({cls.__name__}): it has its own {asked}, but states are compared by all fields of "
+                    "their records; remove it, or rename it and call it"
                 )
         if tuple(fields) != tuple(declared):
             raise SpecificationError(
-                f"record({cls.__name__}): it has the fields {', '.join(declared)}, in this order; "
-                f"given are {', '.join(fields) or 'none'}"
+                f"record({cls.__name__}): its fields are {', '.join(declared)}, in this order; "
+                f"the given ones are {', '.join(fields) or 'none'}"
             )
         super().__init__(fields.values())
 

@@ -290,7 +290,7 @@ def test_errors_about_a_module_loaded_twice_name_both_copies() -> None:
     assert found.loader is not None
     again = importlib.util.module_from_spec(found)
     found.loader.exec_module(again)
-    both = f"it is of again.{{0}}, and meant is {__name__}.{{0}}"
+    both = f"it is a again.{{0}}, and a {__name__}.{{0}} is expected"
     with pytest.raises(OutOfDomain, match=both.format("Level")):
         one_of(*Level).rank(again.Level.HIGH)
     with pytest.raises(OutOfDomain, match=both.format("Pair")):

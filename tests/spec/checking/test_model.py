@@ -135,16 +135,16 @@ ACTIONS: list[tuple[str, Any, str]] = [
         "there is no variable dey; there are day, price, stock, queue, known, stamp",
     ),
     ("a key deleted that is always there", lambda self, s: s.price.pop("fig"), "del price[fig]: its keys are always"),
-    ("a number for a mapping", lambda self, s: setattr(s, "price", 3), "price = 3: it is a mapping"),
+    ("a number for a mapping", lambda self, s: setattr(s, "price", 3), "price = 3: the variable is a mapping"),
     (
         "a list kept",
         lambda self, s: setattr(s, "queue", [1]),
-        "queue = [1]: it can be changed in place, and a value of the state must not",
+        "queue = [1]: it can be changed in place, and the state holds immutable values",
     ),
     (
         "a list kept deep inside",
         lambda self, s: s.stock.update(fig=Stock("a", [1])),  # type: ignore[arg-type]
-        "stock[fig] = Stock(kind='a', amount=[1]): it can be changed in place, and a value of the state must not",
+        "stock[fig] = Stock(kind='a', amount=[1]): it can be changed in place, and the state holds immutable values",
     ),
     (
         "a record changed in place",
@@ -159,7 +159,7 @@ ACTIONS: list[tuple[str, Any, str]] = [
     (
         "something kept in the specification",
         lambda self, s: setattr(self, "memory", 1),
-        "it assigns self.memory: a specification keeps nothing between steps",
+        "self.memory is assigned: a specification keeps nothing between steps",
     ),
     ("a left-out value read", lambda self, s: s.stamp > 3, "a value that the specification leaves out was read"),
     (
@@ -315,17 +315,17 @@ PROPERTIES: list[tuple[str, Any, str]] = [
     (
         "an assignment",
         lambda s: s.day < 2 or _and_holds(setattr, s, "day", 0),
-        "it assigns day: only actions and `initial` may change the state",
+        "day is assigned: only actions and `initial` may change the state",
     ),
     (
         "an assignment to a key",
         lambda s: s.day < 2 or _and_holds(s.price.update, {"fig": 1}),
-        "it assigns price: only actions and `initial` may change the state",
+        "price is assigned: only actions and `initial` may change the state",
     ),
     (
         "a deletion",
         lambda s: s.day < 2 or _and_holds(s.stock.pop, "fig"),
-        "it assigns stock: only actions and `initial` may change the state",
+        "stock is assigned: only actions and `initial` may change the state",
     ),
 ]
 

@@ -409,7 +409,7 @@ def test_the_driver_expands_levels_up_to_the_size_that_was_asked_for() -> None:
         engine = engine_named("spark", None, None, driver_level=given)
         assert isinstance(engine, SparkEngine)
         assert engine.driver_level == level
-    assert f"up to {DRIVER_LEVEL:,}, since" in " ".join(run("check", "--help").out.split())
+    assert f"default: {DRIVER_LEVEL:,}." in " ".join(run("check", "--help").out.split())
 
 
 # Constants.
@@ -511,7 +511,7 @@ BAD_FILES = {
     ),
     "has a parameter without a domain": (
         "from spec.language import *\nclass A(Specification):\n    @action\n    def go(self, s, broker): pass\n",
-        r"bad\.py, line 2: action A\.go: parameter broker has no domain",
+        r"bad\.py, line 2: action A\.go: parameter broker has neither a range nor a type",
     ),
     "has a mutable constant": (
         "from spec.language import *\nclass A(Specification):\n    a = constant([], 'A list.')\n",
@@ -622,41 +622,39 @@ TEXT_ERRORS = {
     "check tests.spec.toys:Turnstile --set lock=true --set kind=arm --set kind=rope": (
         "--set kind=arm and --set kind=rope: kind has one value"
     ),
-    "check own.py:Counter --release 2.0 --release 2.1": "Invalid value for '--release': '2.0' and '2.1' are two",
-    "check own.py:Counter --max-depth 2 --max-depth 3": "Invalid value for '--max-depth': '2' and '3' are two",
+    "check own.py:Counter --release 2.0 --release 2.1": "Invalid value for '--release': '2.0' and '2.1' are",
+    "check own.py:Counter --max-depth 2 --max-depth 3": "Invalid value for '--max-depth': '2' and '3' are different",
     # Options that do not fit.
     "check own.py:Counter --workers 0": "Invalid value for '--workers': 0 is not in the range x>=1.",
     "check own.py:Counter --workers 1000000": "workers = 1000000: it must be 1 or more, up to 1024",
     "check own.py:Counter --max-depth deep": "Invalid value for '--max-depth': 'deep' is not a valid whole number.",
     "check own.py:Counter --max-states 0": "Invalid value for '--max-states': 0 is not in the range x>=1.",
     "check own.py:Counter --engine reference --workers 2": (
-        "--workers: the reference engine is one process; ask for --engine local"
+        "--workers: the reference engine is one process; use --engine local"
     ),
-    "check own.py:Counter --driver-level 0": (
-        "--driver-level: only the Spark engine runs jobs; ask for --engine spark"
-    ),
+    "check own.py:Counter --driver-level 0": ("--driver-level is for the Spark engine; add --engine spark"),
     "check own.py:Counter --engine local --driver-level 0": (
-        "--driver-level: only the Spark engine runs jobs; ask for --engine spark"
+        "--driver-level is for the Spark engine; add --engine spark"
     ),
     "check own.py:Counter --engine spark --driver-level -1": (
         "Invalid value for '--driver-level': -1 is not in the range x>=0."
     ),
     "check own.py:Counter --engine reference --run-dir kept": (
-        "--run-dir: the reference engine keeps no run; ask for --engine local"
+        "--run-dir: the reference engine keeps no run; use --engine local"
     ),
     "check own.py:Counter --engine reference --resume kept": (
-        "--resume: the reference engine keeps no run; ask for --engine local"
+        "--resume: the reference engine keeps no run; use --engine local"
     ),
     "check own.py:Counter --engine reference --memory 1": "--memory 1: the reference engine cannot explore",
     "check own.py:Counter --engine local --memory 1": "--memory 1: the local engine cannot explore",
     "check own.py:Counter --engine spark --memory 512M": "--memory 512M: the Spark engine cannot explore",
     "check own.py:Counter --engine reference --memory 100000000000000": "--memory 95367431M: the machine has only",
     "check own.py:Counter --memory much": (
-        "Invalid value for '--memory': 'much' is not a size: write bytes, or K, M, G or T behind a number, like 512M"
-        " or 8G"
+        "Invalid value for '--memory': 'much' is not a size: write a number of bytes, or a number with K, M, G or T, "
+        "like 512M or 8G"
     ),
     "check own.py:Counter --run-dir kept --resume other": (
-        "--run-dir and --resume name two directories; a run that goes on stays where it is"
+        "--run-dir and --resume name different directories; a resumed run stays where it is"
     ),
     "check own.py:Counter --engine reference --symmetry": "--symmetry: counter has no interchangeable values",
     # What is to be shown.
@@ -666,40 +664,38 @@ TEXT_ERRORS = {
     "check own.py:Counter --show s.time": "s.time cannot be shown: there is no variable time; there are count",
     "check own.py:Counter --show s.count": "s.count cannot be shown: it answers ",
     "check own.py:Counter --show s.count=={}=": "s.count=={}= cannot be shown: it is not a Python expression: ",
-    "check own.py:Counter --show full --continue": "--show and --continue: what is to be shown is looked for alone",
-    "check own.py:Counter --show full --property full": "--show and --property: what is to be shown is looked for ",
-    "check own.py:Counter --show full --deadlock": "--show and --deadlock: what is to be shown is looked for alone",
+    "check own.py:Counter --show full --continue": "--show and --continue: --show searches for nothing but its goal",
+    "check own.py:Counter --show full --property full": "--show and --property: --show searches for nothing but ",
+    "check own.py:Counter --show full --deadlock": "--show and --deadlock: --show searches for nothing but its goal",
     # --show.
     "check own.py:Counter --trace nowhere/trace.itf.json": (
-        "--trace nowhere/trace.itf.json: there is no directory nowhere"
+        "--trace nowhere/trace.itf.json: the directory nowhere does not exist"
     ),
     "simulate own.py:Counter --trace nowhere/trace.itf.json": (
-        "--trace nowhere/trace.itf.json: there is no directory nowhere"
+        "--trace nowhere/trace.itf.json: the directory nowhere does not exist"
     ),
     "replay trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
-    "diagram trace.itf.json": "trace.itf.json: a kept trace is drawn by `kafkaspec sequence trace.itf.json`",
-    "graph own.py:Counter --nodes 2": "the graph has more than 2 nodes: say --by, such as --by s.",
+    "diagram trace.itf.json": "trace.itf.json is a kept trace: draw it with `kafkaspec sequence trace.itf.json`",
+    "graph own.py:Counter --nodes 2": "the graph has more than 2 nodes: use --by, such as --by s.",
     "list nothing": "no system is called nothing; there are",
     "explore trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
-    "explore trace.itf.json --set top=2": (
-        "trace.itf.json: a trace says itself under which constants it is; leave them out"
-    ),
-    "explore own.py:Counter --serve --states 7": "--states is for a file; with --serve there is none, and every",
-    "explore own.py:Counter --serve -o page.html": "--output is for a file; with --serve there is none, and every",
-    "explore own.py:Counter --port 8000": "--port is for --serve",
+    "explore trace.itf.json --set top=2": ("trace.itf.json: a trace contains its constants; leave those options out"),
+    "explore own.py:Counter --serve --states 7": "--states is for a file; --serve writes none, and serves every",
+    "explore own.py:Counter --serve -o page.html": "--output is for a file; --serve writes none, and serves every",
+    "explore own.py:Counter --port 8000": "--port needs --serve",
     "explore own.py:Counter --serve --port 70000": "Invalid value for '--port': 70000 is not in the range",
     "sequence trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
     "replay trace.itf.json --on 3.9": "--on and --afterwards are for an anomaly, not for a trace in a file",
     # Replays.
-    "replay T1": "T1 is an anomaly: say --on which release of Kafka, such as --on 3.9.1",
+    "replay T1": "T1 is an anomaly: name a release of Kafka, such as --on 3.9.1",
     "replay t9": "no scenario is called t9; there are ",
     "replay t1-": "t1- is short for several scenarios: t1-loss-by-truncation, t1-under-kip-101, t1-under-kip-320",
     "replay story.txt": "story.txt cannot be read: No such file or directory",
-    "replay t1-loss --afterwards 3": "--afterwards is for an anomaly on real brokers: say --on which release",
-    "replay t1-loss --format text": "--format: it is for a trace in a file, whose name ends with .json, not for ",
-    "replay T1 --on 3.9 --trace kept.itf.json": "--trace: it is for a scenario, not for T1",
+    "replay t1-loss --afterwards 3": "--afterwards is for an anomaly on real brokers: name the release with --on",
+    "replay t1-loss --format text": "--format is for a trace in a file, whose name ends with .json, not for ",
+    "replay T1 --on 3.9 --trace kept.itf.json": "--trace is for a scenario, not for T1",
     "replay t1-loss --trace nowhere/t1.itf.json": "nowhere/t1.itf.json cannot be written: No such file or directory",
-    "replay --on 3.9": "--on, --afterwards, --format, --trace and --spec: say what is to be replayed",
+    "replay --on 3.9": "--on, --afterwards, --format, --trace and --spec need an argument: name what to replay",
     "replay T1 --on 3.9": "T1 cannot be replayed; ",
     # Simulations.
     "simulate": "Missing argument 'SYSTEM'.",
@@ -710,10 +706,8 @@ TEXT_ERRORS = {
     "simulate own.py:Counter --seed -1": (
         "Invalid value for '--seed': -1 is not in the range 0<=x<=18446744073709551615."
     ),
-    "simulate own.py:Counter --seed 1 --run 2 --runs 3": (
-        "--runs and --run: the one run is named, or they are counted"
-    ),
-    "simulate own.py:Counter --run 2": "--run: say of which --seed",
+    "simulate own.py:Counter --seed 1 --run 2 --runs 3": ("--runs and --run: give a number of runs or a single run"),
+    "simulate own.py:Counter --run 2": "--run needs a --seed",
     "simulate own.py:Counter --property none": (
         "counter has no property none; it has type_ok, never_beyond, full, deadlock"
     ),
@@ -721,13 +715,13 @@ TEXT_ERRORS = {
     # Anomalies.
     "anomalies T2": "no anomaly is called T2; there are T1, T20, raising, interrupting",
     "anomalies T1 T20": "Got unexpected extra argument (T20)",
-    "anomalies --max-depth 2": "--max-depth: say which anomaly is to be explored",
-    "anomalies --json --workers 2": "--workers: say which anomaly is to be explored",
-    "anomalies --engine auto": "--engine: say which anomaly is to be explored",
-    "anomalies --driver-level 0": "--driver-level: say which anomaly is to be explored",
-    "anomalies T1 --driver-level 0": "--driver-level: only the Spark engine runs jobs; ask for --engine spark",
+    "anomalies --max-depth 2": "--max-depth needs the ID of an anomaly to explore",
+    "anomalies --json --workers 2": "--workers needs the ID of an anomaly to explore",
+    "anomalies --engine auto": "--engine needs the ID of an anomaly to explore",
+    "anomalies --driver-level 0": "--driver-level needs the ID of an anomaly to explore",
+    "anomalies T1 --driver-level 0": "--driver-level is for the Spark engine; add --engine spark",
     "anomalies T1 --engine reference --workers 2": (
-        "--workers: the reference engine is one process; ask for --engine local"
+        "--workers: the reference engine is one process; use --engine local"
     ),
     "anomalies T1 --max-states 0": "Invalid value for '--max-states': 0 is not in the range x>=1.",
     # Elections and diagrams.
@@ -738,23 +732,23 @@ TEXT_ERRORS = {
     ),
     "elect offline --replicas 1,2 --isr 1": "Missing option '--live'.",
     "elect preferred --replicas 1 --isr 1 --live 1 --unclean": (
-        "--unclean: preferred elects from the ISR only; it is for offline"
+        "--unclean: preferred elects from the ISR only; --unclean is for offline"
     ),
     "elect offline --replicas one --isr 1 --live 1": (
-        "--replicas one: write broker ids with commas between them, like 1,2,3"
+        "--replicas one: write broker ids separated by commas, like 1,2,3"
     ),
     "elect offline --replicas 1,,2 --isr 1 --live 1": (
-        "--replicas 1,,2: write broker ids with commas between them, like 1,2,3"
+        "--replicas 1,,2: write broker ids separated by commas, like 1,2,3"
     ),
     "elect offline --replicas 1,1_0 --isr 1 --live 1": (
-        "--replicas 1,1_0: write broker ids with commas between them, like 1,2,3"
+        "--replicas 1,1_0: write broker ids separated by commas, like 1,2,3"
     ),
     "elect offline --replicas 1,1 --isr 1 --live 1": "replicas: broker 1 occurs twice in (1, 1), allowed is once",
     "elect offline --replicas -1 --isr 1 --live 1": (
         "replicas: -1 is no broker id, allowed are the integers from 0 on"
     ),
     "diagram": "Missing argument 'WHAT'.",
-    "diagram broker": f"no diagram is called broker; there are {', '.join(NAMES)}",
+    "diagram broker": f"there is no diagram broker; there are {', '.join(NAMES)}",
     "diagram controller --release 0.9": "no release is called 0.9; there are 0.10.1, 0.10.2",
     "diagram replica --release new": "no release is called new; there are 0.10.1, 0.10.2",
     "diagram partition --format png": ("Invalid value for '--format': 'png' is not one of 'mermaid', 'dot', 'svg'."),
@@ -1185,10 +1179,10 @@ def test_an_outdated_trace_is_not_printed(ask: Ask, kept: Path, form: str) -> No
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("replay kept.itf.json --format text --json", "--format and --json: a trace is printed in one form"),
-        ("replay K1 --format text", "--format: it is for a trace in a file, whose name ends with .json, not for K1"),
-        ("check own.py:Counter --brief --json", "--brief and --json: JSON has every step, as it was found"),
-        ("anomalies --brief", "--brief: say which anomaly is to be explored"),
+        ("replay kept.itf.json --format text --json", "--format and --json: choose one form for the trace"),
+        ("replay K1 --format text", "--format is for a trace in a file, whose name ends with .json, not for K1"),
+        ("check own.py:Counter --brief --json", "--brief and --json: JSON always has every step"),
+        ("anomalies --brief", "--brief needs the ID of an anomaly to explore"),
     ],
 )
 def test_contradictory_formats_are_usage_errors(ask: Ask, arguments: str, said: str) -> None:
@@ -1259,7 +1253,7 @@ def test_a_state_of_a_kept_trace_is_explained(ask: Ask) -> None:
     [
         (["--step", "6"], "there is no state 6; the trace has 5"),
         (["--action", "push"], "there is no action push; there are press, reset"),
-        (["--set", "by"], "--set by: write NAME=VALUE"),
+        (["--set", "by"], "--set by: write it as NAME=VALUE"),
         (["--set", "by=3"], "by=3: by is one of 1, 2"),
         (["--set", "who=3"], "no action has a parameter who"),
         (["--action", "reset", "--set", "by=1"], "reset has no parameter by"),
@@ -1297,7 +1291,7 @@ def test_a_directory_gets_a_trace_for_each_property_that_breaks(ask: Ask) -> Non
 def test_a_file_gets_the_first_of_several_traces(ask: Ask) -> None:
     """A note on stderr says that there are more."""
     assert ask(*BOTH.split(), "--trace", "kept.itf.json").err == (
-        "kept.itf.json has the first trace, not the other: --trace with a directory keeps each\n"
+        "kept.itf.json has only the first trace, not the other; give --trace a directory to keep them all\n"
     )
     assert "never_beyond breaks in the last" in ask("replay", "kept.itf.json", *ON_OWN).out
 
@@ -1327,7 +1321,7 @@ def test_trace_files_are_named_after_properties(ask: Ask, command: tuple[str, ..
     """A file name that no command would read as a trace is refused, and nothing is written."""
     answer = ask(*command, "--trace", "kept")
     assert answer.code == 2
-    assert "kept is not a file whose name ends with .json, FILE.itf.json, or a directory that is there" in answer.err
+    assert "kept is not a file whose name ends with .json, FILE.itf.json, or an existing directory" in answer.err
     assert not Path("kept").exists()
 
 
@@ -1376,12 +1370,12 @@ def test_a_check_is_reported(ask: Ask) -> None:
 @pytest.mark.parametrize(
     ("asked", "wrong"),
     [
-        ("--report r.txt", "r.txt: a report is FILE.html or FILE.md; for JUnit there is --junit-xml FILE"),
+        ("--report r.txt", "r.txt: a report must be FILE.html or FILE.md; for JUnit use --junit-xml FILE"),
         ("--report no/where.html", "no/where.html cannot be written: No such file or directory"),
-        ("--report .", ".: a report is FILE.html or FILE.md; for JUnit there is --junit-xml FILE"),
+        ("--report .", ".: a report must be FILE.html or FILE.md; for JUnit use --junit-xml FILE"),
         ("--junit-xml no/where.xml", "no/where.xml cannot be written: No such file or directory"),
         ("--junit-xml .", ". cannot be written: Is a directory"),
-        ("--junit-xml a.xml --junit-xml b.xml", "'a.xml' and 'b.xml' are two values"),
+        ("--junit-xml a.xml --junit-xml b.xml", "'a.xml' and 'b.xml' are different values"),
     ],
 )
 def test_an_impossible_report_is_refused_before_exploring(ask: Ask, asked: str, wrong: str) -> None:
@@ -1429,7 +1423,7 @@ def test_an_exception_is_reported_with_its_trace(ask: Ask) -> None:
     ask("check", "own.py:Failing", "--engine", "reference", "--report", "r.html", "--report", "r.md")
     page, markdown = Path("r.html").read_text(), Path("r.md").read_text()
     assert '<p class="verdict bad">no result</p>' in page
-    assert markdown.startswith("# failing: the check came to no result\n")
+    assert markdown.startswith("# failing: the check has no result\n")
     assert "<h2>The way there, in 3 states</h2>" in page
     assert "press(by=1)" in page
     assert "## The way there, in 3 states\n" in markdown
@@ -1470,7 +1464,7 @@ def test_a_page_is_written_of_a_system_and_of_a_trace(ask: Ask, kept: Path) -> N
     assert {name: '"trace":[]' in page for name, page in pages.items()} == {"system": True, "trace": False}
     assert '"top":"5"' in pages["system"]
     answer = ask("explore", "own.py:Counter", "--states", "2", "-o", "part.html")
-    assert answer == (0, "", "There are more than these 2 states; with --serve there are all of them.\n")
+    assert answer == (0, "", "The system has more than these 2 states; --serve shows them all.\n")
 
 
 def test_a_state_graph_is_written(ask: Ask) -> None:

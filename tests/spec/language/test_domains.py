@@ -379,26 +379,26 @@ class NotARecord:
 
 
 BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
-    ("integers the wrong way round", lambda: integers(1, 0), "integers(1, 0): it holds nothing"),
-    ("a value twice", lambda: one_of(1, 2, 1), "a value stands in it twice"),
-    ("a value twice, in disguise", lambda: one_of(1, True), "it twice, for 1 equals True in Python"),
+    ("integers the wrong way round", lambda: integers(1, 0), "integers(1, 0): it is empty"),
+    ("a value twice", lambda: one_of(1, 2, 1), "a value occurs twice"),
+    ("a value twice, in disguise", lambda: one_of(1, True), "value occurs twice, because 1 equals True in Python"),
     (
         "records of two classes that are equal",
         lambda: one_of(Pair(0, 1), Twin(0, 1)),
-        "a value stands in it twice, for Pair(left=0, right=1) equals Twin(left=0, right=1) in Python; "
-        "a field that says which it is, kind: Literal[...], tells them apart",
+        "a value occurs twice, because Pair(left=0, right=1) equals Twin(left=0, right=1) in Python; "
+        "a field for the kind, kind: Literal[...], distinguishes them",
     ),
     ("a list in an enumeration", lambda: one_of([1], [2]), "its values must be immutable"),
-    ("None twice", lambda: optional((None, 1)), "it holds None already"),
-    ("None twice, nested", lambda: optional(optional(range(2))), "it holds None already"),
-    ("a sequence shorter than none", lambda: sequence_of(range(2), -1), "it holds nothing"),
-    ("a record of what is no record", lambda: record(NotARecord, a=range(2)), "it must be a NamedTuple"),
+    ("None twice", lambda: optional((None, 1)), "the domain already holds None"),
+    ("None twice, nested", lambda: optional(optional(range(2))), "the domain already holds None"),
+    ("a sequence shorter than none", lambda: sequence_of(range(2), -1), "it is empty"),
+    ("a record of what is no record", lambda: record(NotARecord, a=range(2)), "it is not a NamedTuple"),
     (
         "a record in another order",
         lambda: record(Pair, right=range(2), left=range(2)),
-        "record(Pair): it has the fields left, right, in this order; given are right, left",
+        "record(Pair): its fields are left, right, in this order; the given ones are right, left",
     ),
-    ("a record without fields", lambda: record(Pair), "given are none"),
+    ("a record without fields", lambda: record(Pair), "the given ones are none"),
     ("a set, whose order is nobody's", lambda: subset_of({1, 2}), "give a domain, a range, a sequence"),
     ("a number", lambda: sequence_of(3, 2), "3 is not a domain"),  # type: ignore[arg-type]
     ("a string", lambda: as_domain("ab"), "'ab' is not a domain"),
@@ -406,13 +406,13 @@ BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
     ("the values of one key", lambda: partial_mapping("ab", lambda key: key), "'a' is not a domain"),
     ("a dictionary", lambda: as_domain({"a": 1}), "give its keys or its values"),
     ("None", lambda: optional(None), "None is not a domain"),  # type: ignore[arg-type]
-    ("a mapping in a mapping", lambda: subset_of(mapping("ab", booleans())), "a mapping is a variable by itself"),  # type: ignore[arg-type]
-    ("integers without an end", lambda: integers(0, float("inf")), "integers(0, inf): its ends are integers"),  # type: ignore[arg-type]
-    ("integers from nowhere", lambda: integers(float("nan"), 1), "its ends are integers"),  # type: ignore[arg-type]
-    ("a string for an end", lambda: integers(0, "9"), "integers(0, '9'): its ends are integers"),  # type: ignore[arg-type]
+    ("a mapping in a mapping", lambda: subset_of(mapping("ab", booleans())), "a mapping is a variable of its own"),  # type: ignore[arg-type]
+    ("integers without an end", lambda: integers(0, float("inf")), "integers(0, inf): its ends must be integers"),  # type: ignore[arg-type]
+    ("integers from nowhere", lambda: integers(float("nan"), 1), "its ends must be integers"),  # type: ignore[arg-type]
+    ("a string for an end", lambda: integers(0, "9"), "integers(0, '9'): its ends must be integers"),  # type: ignore[arg-type]
     ("a fraction of a length", lambda: sequence_of(range(2), 1.5), "sequence_of(..., 1.5)"),  # type: ignore[arg-type]
     ("what is not itself", lambda: one_of(0.5, float("nan")), "nan is not equal to itself"),
-    ("a key twice", lambda: mapping((1, 2, 1), booleans()), "a value stands in it twice"),
+    ("a key twice", lambda: mapping((1, 2, 1), booleans()), "a value occurs twice"),
     ("a key that changes", lambda: mapping(([],), booleans()), "its values must be immutable"),  # type: ignore[arg-type]
     ("a set of keys", lambda: mapping({1, 2}, booleans()), "a set has no order"),
     ("no keys at all", lambda: mapping(3, booleans()), "3 is not a domain"),  # type: ignore[arg-type]

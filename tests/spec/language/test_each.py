@@ -77,10 +77,10 @@ def test_two_actions_of_one_name_are_refused() -> None:
         def up(self, s: Dial) -> None:
             """Another one."""
 
-    with pytest.raises(SpecificationError, match="action up: another action has that name"):
+    with pytest.raises(SpecificationError, match="action up: two actions have that name"):
         check(Twice())
 
 
 def test_only_actions_can_be_made_with_each() -> None:
-    with pytest.raises(SpecificationError, match=r"@invariant: turn=each\(...\) makes several actions of a rule"):
+    with pytest.raises(SpecificationError, match=r"@invariant: turn=each\(...\) is only for actions"):
         invariant(turn=each(lambda self: [], like=lambda turn: up))

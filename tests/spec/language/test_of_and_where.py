@@ -208,9 +208,9 @@ def test_a_property_is_of_steps_of_a_part(engine: str) -> None:
 
 NUMBER: Any = 3
 WRONG: list[tuple[str, Callable[[], Any], str]] = [
-    ("of no action", lambda: transition_invariant(of=NUMBER), "of= is the name of an action, or several, not 3"),
-    ("of nothing", lambda: sometimes(of=[]), "of= is the name of an action, or several, not []"),
-    ("where nothing", lambda: invariant(where=NUMBER), "where= is a method, or a function, lambda self, s: ..."),
+    ("of no action", lambda: transition_invariant(of=NUMBER), "of= must be the name of an action, or several, not 3"),
+    ("of nothing", lambda: sometimes(of=[]), "of= must be the name of an action, or several, not []"),
+    ("where nothing", lambda: invariant(where=NUMBER), "where= must be a method, or a function, lambda self, s: ..."),
     (
         "an invariant of steps",
         lambda: invariant(of="slide"),
@@ -273,7 +273,7 @@ def test_the_step_is_not_given_where_its_action_is_known() -> None:
                 """It takes the step."""
                 return True
 
-    assert str(refused.value) == "transition_invariant Given.it: it must begin (self, before, after, ...)"
+    assert str(refused.value) == "transition_invariant Given.it: its parameters must begin (self, before, after, ...)"
 
 
 def test_a_parameter_of_the_step_has_no_range() -> None:
@@ -285,7 +285,10 @@ def test_a_parameter_of_the_step_has_no_range() -> None:
                 """It would say which values."""
                 return True
 
-    assert str(refused.value) == "transition_invariant Ranged.it: with of= its parameters, by too, are the step's"
+    assert (
+        str(refused.value)
+        == "transition_invariant Ranged.it: with of= its parameters are the step's, so by= cannot have a range"
+    )
 
 
 def test_actions_and_views_have_parameters_of_these_names() -> None:
@@ -388,7 +391,5 @@ def test_where_in_an_action_is_refused(engine: str) -> None:
             """It stays where it is."""
             where(s.at == 1)
 
-    with pytest.raises(
-        EvaluationFailed, match=r"^stay\(\): NotApplicable: `where` belongs into properties and views$"
-    ):
+    with pytest.raises(EvaluationFailed, match=r"^stay\(\): NotApplicable: `where` is for properties and views$"):
         check(Guarded(), engine=engine)

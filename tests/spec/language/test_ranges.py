@@ -240,7 +240,7 @@ def test_a_parameter_ranges_over_either(engine: str) -> None:
 @pytest.mark.parametrize("astray", [Astray, AstrayProperty])
 def test_an_impossible_parameter_value_is_reported(astray: type[Astray], engine: str) -> None:
     """A silent skip would look like an action that is never taken."""
-    outside = "parameter letter ranges over what it cannot be here: 'z' is not one of a, b"
+    outside = "parameter letter: its range in this state exceeds its type: 'z' is not one of a, b"
     with pytest.raises(EvaluationFailed, match=outside) as failed:
         check(astray(), engine=engine)
     assert failed.value.trace is not None
@@ -249,7 +249,9 @@ def test_an_impossible_parameter_value_is_reported(astray: type[Astray], engine:
 
 def test_a_step_has_two_states() -> None:
     """So a parameter of a step property ranges over a domain."""
-    with pytest.raises(SpecificationError, match="letter ranges over a state, and there is not one state"):
+    with pytest.raises(
+        SpecificationError, match="letter cannot range over a state, because it is not about one state"
+    ):
 
         class OfSteps(Untyped):
             @transition_invariant(letter=lambda self, s: s.letters)
@@ -260,7 +262,7 @@ def test_a_step_has_two_states() -> None:
 
 def test_no_name_stands_for_two_things_in_one_class() -> None:
     """The second definition would replace the first."""
-    with pytest.raises(SpecificationError, match=r"^action x: an invariant has that name$"):
+    with pytest.raises(SpecificationError, match=r"^action x: an invariant already has that name$"):
 
         class Twice(Untyped):
             @invariant

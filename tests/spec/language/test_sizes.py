@@ -119,21 +119,21 @@ Plain = Annotated[int, "a number of something"]
 @rows(
     "given, type_, said",
     [
-        ({}, Number, "a plot's number: int has no size: sizes() says how many values a type has"),
-        ({}, Bed, "Bed.water: litres: int has no size: sizes() says how many values a type has"),
-        ({}, str, "str has no size: sizes() says how many values a type has"),
+        ({}, Number, "a plot's number: int has no size: give its values in sizes()"),
+        ({}, Bed, "Bed.water: litres: int has no size: give its values in sizes()"),
+        ({}, str, "str has no size: give its values in sizes()"),
         (
             {Number: range(2)},
             tuple[Number, ...],
-            "tuple[a plot's number, ...] has no size: sizes() says how long it gets, at_most(...)",
+            "tuple[a plot's number, ...] has no size: give its length in sizes(), at_most(...)",
         ),
         ({Number: at_most(2)}, Number, "at_most(2) is the size of a tuple[X, ...], not of int, a plot's number"),
-        ({**GARDEN, Bed.water: [3, 4]}, Bed, "Bed.water: 4 is not an integer of 0..3, which is all of int, litres"),
+        ({**GARDEN, Bed.water: [3, 4]}, Bed, "Bed.water: 4 is not an integer of 0..3, the values of int, litres"),
         ({Number: 7}, Number, "the size of int, a plot's number: 7 is not a domain: give a domain, a range, a "),
         (
             GARDEN,
             Total[Number, Litres],
-            "a mapping is a variable by itself, no part of a type: its keys",
+            "a mapping is a variable of its own, not part of a type; its keys",
         ),
     ],
 )
@@ -149,8 +149,8 @@ def test_a_missing_size_is_reported_with_its_place(given: Mapping[Any, Size], ty
     "type_, narrowed, said",
     [
         (Bed, {"colour": ["red"]}, "Bed has no field colour; it has plant, water, watched"),
-        (Number, {"water": [1]}, "int, a plot's number is no NamedTuple, so it has no fields that could be narrowed"),
-        (Bed, {"water": [9]}, "Bed.water: 9 is not an integer of 0..3, which is all of int, litres"),
+        (Number, {"water": [1]}, "int, a plot's number is not a NamedTuple, so it has no fields to narrow"),
+        (Bed, {"water": [9]}, "Bed.water: 9 is not an integer of 0..3, the values of int, litres"),
     ],
 )
 def test_an_impossible_narrowing_is_refused(type_: Any, narrowed: dict[str, Size], said: str) -> None:
@@ -294,7 +294,7 @@ def test_interchangeable_values_are_those_of_a_type() -> None:
         def sizes(self) -> Mapping[Any, Size]:
             return {**GARDEN, Number: interchangeable("plot", range(2))}
 
-        open_a_path = None  # type: ignore[assignment]  # it singles out the last one
+        open_a_path = None  # type: ignore[assignment]  # it distinguishes the last one
 
     with pytest.raises(Exception, match="cans"):  # each of these holds as many litres as its number says
         check(Alike(), symmetry=True)
@@ -304,21 +304,21 @@ def test_interchangeable_values_are_those_of_a_type() -> None:
 
 
 def test_a_variable_without_a_type_is_refused() -> None:
-    with pytest.raises(SpecificationError, match=r"variable Bare\.x: its type does not stand before it"):
+    with pytest.raises(SpecificationError, match=r"variable Bare\.x: it has no type"):
 
         class Bare(State):
             x = variable("What it is.")
 
 
 def test_a_variable_does_not_take_the_name_of_something_else() -> None:
-    with pytest.raises(SpecificationError, match=r"variable Taken\.members: the name is taken by the language"):
+    with pytest.raises(SpecificationError, match=r"variable Taken\.members: the language uses that name itself"):
 
         class Taken(State):
             members: bool = variable("Whether.")  # type: ignore[assignment]
 
 
 def test_sizes_is_a_method() -> None:
-    with pytest.raises(SpecificationError, match=r"Given\.sizes: a method that gives the size of each type"):
+    with pytest.raises(SpecificationError, match=r"Given\.sizes is a method that returns the size of each type"):
 
         class Given(Specification):
             sizes = {Number: range(2)}  # type: ignore[assignment]
@@ -348,13 +348,13 @@ def test_an_unknown_name_is_reported() -> None:
         def nothing(self, s: Strange) -> None:
             """Nothing."""
 
-    with pytest.raises(SpecificationError, match=r"variable x: what .*Strange is annotated with: name 'Unknown'"):
+    with pytest.raises(SpecificationError, match=r"variable x: the annotations of .*Strange: name 'Unknown'"):
         Model(OfThem())
 
 
 @rows(
     "of, when, said",
-    [(range(3), None, "of= is a function"), (None, 3, "when= is a function")],
+    [(range(3), None, "of= must be a function"), (None, 3, "when= must be a function")],
 )
 def test_what_a_variable_is_given_are_functions(of: Any, when: Any, said: str) -> None:
     """Of the specification."""

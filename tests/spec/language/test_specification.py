@@ -136,7 +136,7 @@ class Garden(Specification[GardenState]):
 
 
 def test_constants_have_their_defaults() -> None:
-    """Without other values, each constant has its declared default, in order of declaration."""
+    """Without other values, each constant has its as default, in order of declaration."""
     expected = {"plants": 2, "owner": "Ann", "hose": True, "season": "dry"}
     assert list(Garden().valuation.items()) == list(expected.items())
     assert Garden().plants == 2
@@ -194,17 +194,21 @@ def test_an_assumption_holds_only_of_what_it_is_about() -> None:
 
 BAD_CONSTANTS: list[tuple[str, Callable[[], Any], str]] = [
     ("a list", lambda: constant([1], "..."), "constant([1]): its default must be immutable"),
-    ("a switch of no kind", lambda: switch("on", "..."), "switch('on'): without among= it is True or False"),
+    (
+        "a switch of no kind",
+        lambda: switch("on", "..."),
+        "switch('on'): without among= the default must be True or False",
+    ),
     (
         "a default that is not allowed",
         lambda: switch("c", "...", among=("a", "b")),
-        "switch('c'): it must be one of a, b",
+        "switch('c'): the default must be one of a, b",
     ),
-    ("True for one", lambda: switch(True, "...", among=(0, 1)), "switch(True): it must be one of 0, 1"),
+    ("True for one", lambda: switch(True, "...", among=(0, 1)), "switch(True): the default must be one of 0, 1"),
     ("an iterator", lambda: constant(iter("ab"), "..."), "its default must be immutable"),
     ("what is not itself", lambda: constant(float("nan"), "..."), "constant(nan): its default must be immutable"),
-    ("a default without a doc", lambda: constant(3, 4), "behind its default stands what it means"),  # type: ignore[arg-type]
-    ("bounds of a string", lambda: constant("a", "...", at_least=1), "at_least= and at_most= are of the type of"),
+    ("a default without a doc", lambda: constant(3, 4), "its second argument is its meaning"),  # type: ignore[arg-type]
+    ("bounds of a string", lambda: constant("a", "...", at_least=1), "at_least= and at_most= must have the type of"),
     ("forms without end", lambda: switch(0, "...", among=itertools.count()), "count(0): more than 100,000 values"),
 ]
 
@@ -509,7 +513,9 @@ def test_two_variants_at_once_are_not_guessed() -> None:
 
     with pytest.raises(SpecificationError) as refused:
         Door.of(bolt=False, lock=False)
-    assert str(refused.value) == "door: these constants ask for NoBolt and NoLock, and neither varies the other"
+    assert (
+        str(refused.value) == "door: these constants match NoBolt and NoLock, and neither is a variant of the other"
+    )
 
     class Open(NoBolt, NoLock):
         pass
@@ -669,10 +675,10 @@ def test_a_specification_is_not_assigned_to() -> None:
     for name in ("plants", "new"):
         with pytest.raises(SpecificationError) as refused:
             setattr(garden, name, 3)
-        assert str(refused.value) == f"it assigns self.{name}: a specification keeps nothing between steps"
+        assert str(refused.value) == f"self.{name} is assigned: a specification keeps nothing between steps"
         with pytest.raises(SpecificationError) as refused:
             delattr(garden, name)
-        assert str(refused.value) == f"it deletes self.{name}: a specification keeps nothing between steps"
+        assert str(refused.value) == f"self.{name} is deleted: a specification keeps nothing between steps"
 
 
 @pytest.mark.parametrize("value", [[], {}, set()], ids=["list", "dict", "set"])
@@ -719,7 +725,7 @@ def test_taken_names_are_refused(word: str, name: str) -> None:
     """A method may not have a name of the language or of a property that every system has."""
     with pytest.raises(SpecificationError) as refused:
         type("Greedy", (Specification,), {name: WORDS[word](name)})
-    assert str(refused.value) == f"{word} Greedy.{name}: the name is taken by the language"
+    assert str(refused.value) == f"{word} Greedy.{name}: the language uses that name itself"
 
 
 @pytest.mark.parametrize("name", ["actions", "variables", "valuation", "initials"])
@@ -727,25 +733,25 @@ def test_taken_names_are_no_constants(name: str) -> None:
     """A constant may not have such a name either."""
     with pytest.raises(SpecificationError) as refused:
         type("Greedy", (Specification,), {name: constant(3, "...")})
-    assert str(refused.value) == f"constant Greedy.{name}: the name is taken by the language"
+    assert str(refused.value) == f"constant Greedy.{name}: the language uses that name itself"
 
 
 def test_taken_names_are_no_helpers() -> None:
     """A plain method that would hide a name of the language is refused too."""
     with pytest.raises(SpecificationError) as refused:
         type("Greedy", (Specification,), {"properties": lambda self: ()})
-    assert str(refused.value) == "Greedy.properties: the name is taken by the language"
+    assert str(refused.value) == "Greedy.properties: the language uses that name itself"
 
 
 @pytest.mark.parametrize("name", ["_row", "_layout"])
 def test_a_variable_is_not_called_as_the_insides_of_the_state(name: str) -> None:
     """It would replace an attribute of the state."""
-    with pytest.raises(SpecificationError, match=f"variable Greedy.{name}: the name is taken by the language"):
+    with pytest.raises(SpecificationError, match=f"variable Greedy.{name}: the language uses that name itself"):
         type("Greedy", (State,), {name: variable("..."), "__annotations__": {name: int}})
 
 
 BADLY_FIXED: list[tuple[dict[str, Any], str]] = [
-    ({"hoze": False}, "class Bad fixes hoze, which is none of its constants"),
+    ({"hoze": False}, "class Bad fixes hoze, which is not one of its constants"),
     ({"hose": 0}, "class Bad fixes hose = 0: it must be true or false"),
     ({"season": "dusty"}, "class Bad fixes season = 'dusty': it must be one of dry, wet"),
 ]
@@ -769,46 +775,70 @@ def _specified(word: Any, source: str, **ranges: Any) -> type[Specification]:
 
 
 SIGNATURES: list[tuple[str, Any, str, dict[str, Any], str]] = [
-    ("a parameter without a domain", action, "self, s, broker", {}, "action Odd.it: parameter broker has no domain"),
+    (
+        "a parameter without a domain",
+        action,
+        "self, s, broker",
+        {},
+        "action Odd.it: parameter broker has neither a range nor a type",
+    ),
     (
         "a default is no domain",
         invariant,
         "self, s, broker=3",
         {},
-        "invariant Odd.it: parameter broker has no domain",
+        "invariant Odd.it: parameter broker has neither a range nor a type",
     ),
     (
         "a domain without a parameter",
         action,
         "self, s",
         {"broker": range(2)},
-        "action Odd.it: it does not take broker, which has a domain",
+        "action Odd.it: broker= is given a range, but the method has no such parameter",
     ),
-    ("an action of nothing", action, "self", {}, "action Odd.it: it must begin (self, s, ...)"),
+    ("an action of nothing", action, "self", {}, "action Odd.it: its parameters must begin (self, s, ...)"),
     (
         "an action of a state by another name",
         action,
         "self, state",
         {},
-        "action Odd.it: it must begin (self, s, ...)",
+        "action Odd.it: its parameters must begin (self, s, ...)",
     ),
     (
         "a step without its states",
         transition_invariant,
         "self, step",
         {},
-        "transition_invariant Odd.it: it must begin (self, before, step, after, ...)",
+        "transition_invariant Odd.it: its parameters must begin (self, before, step, after, ...)",
     ),
     (
         "a witness of half a step",
         sometimes,
         "self, before, after",
         {},
-        "sometimes Odd.it: it must begin (self, s, ...) or (self, before, step, after, ...)",
+        "sometimes Odd.it: its parameters must begin (self, s, ...) or (self, before, step, after, ...)",
     ),
-    ("a view of a step", view, "self, before, step, after", {}, "view Odd.it: it must begin (self, s, ...)"),
-    ("a view of what has no range", view, "self, s, broker", {}, "view Odd.it: parameter broker has no domain"),
-    ("an assumption of a state", assumption, "self, s", {}, "assumption Odd.it: parameter s has no domain"),
+    (
+        "a view of a step",
+        view,
+        "self, before, step, after",
+        {},
+        "view Odd.it: its parameters must begin (self, s, ...)",
+    ),
+    (
+        "a view of what has no range",
+        view,
+        "self, s, broker",
+        {},
+        "view Odd.it: parameter broker has neither a range nor a type",
+    ),
+    (
+        "an assumption of a state",
+        assumption,
+        "self, s",
+        {},
+        "assumption Odd.it: parameter s has neither a range nor a type",
+    ),
 ]
 
 
@@ -824,7 +854,10 @@ def test_a_method_takes_what_its_word_gives_and_what_has_a_range(
 
 def test_an_override_takes_the_parameters_that_have_ranges() -> None:
     """Without a second mark the base's ranges apply, so the parameters must be the same."""
-    with pytest.raises(SpecificationError, match=r"action Changed.pour: it does not take amount, which has a domain"):
+    with pytest.raises(
+        SpecificationError,
+        match=r"action Changed.pour: amount= is given a range, but the method has no such parameter",
+    ):
         type("Changed", (Garden,), {"pour": _named("pour", "self, s, plant")})
 
 
@@ -899,8 +932,13 @@ ENDLESS: list[tuple[str, Callable[..., Any], dict[str, Any], str]] = [
         "view act: parameter it: count(0): more than 100,000",
     ),
     ("an iterator", invariant, {"it": itertools.count()}, "@invariant: parameter it: count(0): more than 100,000"),
-    ("a function of three", action, {"it": lambda *, x: x}, "@action: it= is a domain, or a function, lambda self: "),
-    ("a condition that is none", action, {"when": True}, "@action: when= is a function of the specification"),
+    (
+        "a function of three",
+        action,
+        {"it": lambda *, x: x},
+        "@action: it= must be a domain, or a function, lambda self: ",
+    ),
+    ("a condition that is none", action, {"when": True}, "@action: when= must be a function of the specification"),
 ]
 
 
@@ -922,7 +960,7 @@ def test_what_cannot_be_listed_is_refused_by_name(
 
 def test_a_word_stands_before_a_method() -> None:
     """Positional values are no ranges."""
-    with pytest.raises(SpecificationError, match=r"^@action: it stands before a method, not \(1, 2\)$"):
+    with pytest.raises(SpecificationError, match=r"^@action decorates a method, not \(1, 2\)$"):
         action((1, 2))  # type: ignore[call-overload]
 
 

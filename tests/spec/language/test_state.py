@@ -219,21 +219,25 @@ MISTAKES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         "deleting a key that is always there",
         lambda s: s.price.pop("fig"),
-        "del price[fig]: its keys are always there",
+        "del price[fig]: its keys are always present",
     ),
-    ("emptying what is always there", lambda s: s.price.clear(), "its keys are always there"),
+    ("emptying what is always there", lambda s: s.price.clear(), "its keys are always present"),
     (
         "assigning a whole mapping that lacks a key",
         lambda s: setattr(s, "price", {"fig": 1, "pear": 2}),
-        "del price[apple]: its keys are always there",
+        "del price[apple]: its keys are always present",
     ),
     (
         "assigning absence",
         lambda s: s.stock.__setitem__("fig", ABSENT),
         "stock[fig] = absent: delete it instead",
     ),
-    ("assigning what is no mapping", lambda s: setattr(s, "price", 5), "price = 5: it is a mapping"),
-    ("assigning a list to a mapping", lambda s: setattr(s, "stock", ["fig"]), "stock = ['fig']: it is a mapping"),
+    ("assigning what is no mapping", lambda s: setattr(s, "price", 5), "price = 5: the variable is a mapping"),
+    (
+        "assigning a list to a mapping",
+        lambda s: setattr(s, "stock", ["fig"]),
+        "stock = ['fig']: the variable is a mapping",
+    ),
 ]
 
 
@@ -286,7 +290,7 @@ def test_writes_outside_an_action_are_refused(write: Callable[[Any], Any], name:
     window.writable(None)
     with pytest.raises(SpecificationError) as refused:
         write(s)
-    assert str(refused.value) == f"it assigns {name}: only actions and `initial` may change the state"
+    assert str(refused.value) == f"{name} is assigned: only actions and `initial` may change the state"
     assert window.changed() == before
 
 
@@ -344,7 +348,7 @@ def test_mutable_values_are_refused(value: object) -> None:
         with pytest.raises(SpecificationError) as refused:
             window.changed()
         assert str(refused.value) == (
-            f"count = {value!r}: it can be changed in place, and a value of the state must not"
+            f"count = {value!r}: it can be changed in place, and the state holds immutable values"
         )
 
 
@@ -359,9 +363,9 @@ def test_a_mapping_of_the_state_is_no_value_of_it() -> None:
 def test_a_variable_needs_a_value() -> None:
     """An empty domain is refused with the name of its variable, before anything runs."""
     assert len(layout(x=subset_of(())).cells) == 1
-    with pytest.raises(SpecificationError, match=r"^variable x: its domain holds nothing$"):
+    with pytest.raises(SpecificationError, match=r"^variable x: its domain is empty$"):
         layout(x=record(Pair, left=(), right=(1,)))
-    with pytest.raises(SpecificationError, match=r"^variable x\[b\]: its domain holds nothing$"):
+    with pytest.raises(SpecificationError, match=r"^variable x\[b\]: its domain is empty$"):
         layout(x=mapping("ab", lambda key: range(0 if key == "b" else 1)))
 
 
@@ -528,7 +532,7 @@ def test_a_slot_never_lies_across_a_border() -> None:
     assert laid_out.unpack(laid_out.pack(state)) == state
     with pytest.raises(SpecificationError) as refused:
         layout(y=mapping("ab", lambda _: record(Pair, left=integers(0, 2**64), right=range(4))))
-    assert str(refused.value) == ("variable y[a].left: it has about 2**64 values, more than 64 bits tell apart")
+    assert str(refused.value) == ("variable y[a].left: it has about 2**64 values, more than 64 bits can hold")
 
 
 def test_equal_values_are_unpacked_to_one_object() -> None:

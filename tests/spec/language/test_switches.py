@@ -98,7 +98,7 @@ def test_a_subset_of_switches_may_be_taken() -> None:
 
 @pytest.mark.parametrize("name", ["colour", "height", "weight"])
 def test_a_field_that_is_no_switch_is_refused(name: str) -> None:
-    with pytest.raises(SpecificationError, match=rf"switches\(Design\): its field {name} is no Annotated\[bool"):
+    with pytest.raises(SpecificationError, match=rf"switches\(Design\): its field {name} is not Annotated\[bool"):
         switches(Design, ROWS, only=[name])
 
 

@@ -100,7 +100,9 @@ def test_a_part_lies_in_the_whole() -> None:
 
 def test_a_sort_has_the_same_values_everywhere() -> None:
     """Two sorts need two names."""
-    with pytest.raises(SpecificationError, match=r"^interchangeable 'broker': it is \(0, 1, 2\) in one place, "):
+    with pytest.raises(
+        SpecificationError, match=r"^interchangeable 'broker': its values are \(0, 1, 2\) in one place and "
+    ):
         assert tuple_of(BROKERS, interchangeable("broker", range(2))).sorts
 
 
@@ -253,14 +255,14 @@ def anonymous() -> tuple[Any, Any]:
         (lambda one, other: one < other, "it orders brokers"),
         (lambda one, other: min({one, other}), "it orders brokers"),
         (lambda one, other: sorted([Session(one, 0), Session(other, 0)]), "it orders brokers"),
-        (lambda one, other: one + 1, "it counts with a broker"),
-        (lambda one, other: 1 - one, "it counts with a broker"),
-        (lambda one, other: (one, other)[one], "it counts with a broker"),
-        (lambda one, other: list(range(one)), "it counts with a broker"),
-        (lambda one, other: one % 2, "it counts with a broker"),
-        (lambda one, other: other or one, "it asks whether a broker is true"),
-        (lambda one, other: one == 0, "it singles out broker 0"),
-        (lambda one, other: other in (5, 1), "it singles out broker 1"),
+        (lambda one, other: one + 1, "it calculates with a broker"),
+        (lambda one, other: 1 - one, "it calculates with a broker"),
+        (lambda one, other: (one, other)[one], "it calculates with a broker"),
+        (lambda one, other: list(range(one)), "it calculates with a broker"),
+        (lambda one, other: one % 2, "it calculates with a broker"),
+        (lambda one, other: other or one, "it tests whether a broker is true"),
+        (lambda one, other: one == 0, "it distinguishes broker 0"),
+        (lambda one, other: other in (5, 1), "it distinguishes broker 1"),
     ],
 )
 def test_distinguishing_anonymous_values_is_refused(does: Any, why: str) -> None:

@@ -21,7 +21,7 @@ def test_a_bar_is_as_high_as_its_level_has_states() -> None:
     bars = ElementTree.fromstring(svg(levels(1, 500, 1000)))
     assert [bar.get("height") for bar in bars] == ["0.6", "50.0", "100.0"]
     assert [float(bar.get("y", "")) + float(bar.get("height", "")) for bar in bars] == [100, 100, 100]
-    assert [bar[0].text for bar in bars][1] == "level 2: 500 states, 501 with all before"
+    assert [bar[0].text for bar in bars][1] == "level 2: 500 states, 501 in total"
 
 
 def test_the_largest_level_is_named() -> None:

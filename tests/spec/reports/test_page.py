@@ -66,7 +66,7 @@ def test_the_page_has_settings_verdict_and_coverage() -> None:
         "left out of the model <i>manners</i>",
         "bounds none but those of the model",
         "Witnesses understood It means something to *someone*. undecided",
-        "Not taken as far as it went: think.",
+        "Not taken so far: think.",
         "2 levels; the largest is level 1, with 1 state.",
         "Checked with python 3.",
     ):

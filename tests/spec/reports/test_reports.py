@@ -23,7 +23,7 @@ def test_the_file_suffix_selects_the_format(ending: str, tmp_path: Path) -> None
 @pytest.mark.parametrize("name", ["report", "report.txt", "report.xml", ".html"])
 def test_another_name_is_refused(name: str, tmp_path: Path) -> None:
     """The error lists the formats; nothing is written."""
-    with pytest.raises(UsageError, match=r"a report is FILE.html or FILE.md; for JUnit there is --junit-xml FILE$"):
+    with pytest.raises(UsageError, match=r"a report must be FILE.html or FILE.md; for JUnit use --junit-xml FILE$"):
         write(broken(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

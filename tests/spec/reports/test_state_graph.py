@@ -146,15 +146,19 @@ def test_aldebaran_has_one_initial_state() -> None:
 
     graph = state_graph(Begun(), ["s.lit"])
     assert graph.initial == 2
-    with pytest.raises(UsageError, match="--format aut has one initial state, and this graph has 2"):
+    with pytest.raises(UsageError, match="--format aut permits one initial state, but this graph has 2"):
         aut(graph)
 
 
 @rows(
     "by, most, says",
     [
-        ([], 4, "the graph has more than 4 nodes: say --by, such as --by s.lit, or --nodes N"),
-        (["s.pressed"], 4, "the graph has more than 4 nodes: say fewer --by, or coarser ones, or --nodes N"),
+        ([], 4, "the graph has more than 4 nodes: use --by, such as --by s.lit, or allow more with --nodes N"),
+        (
+            ["s.pressed"],
+            4,
+            "the graph has more than 4 nodes: use fewer or coarser --by, or allow more with --nodes N",
+        ),
         (["s.("], 9, r"--by s.\(: it is not a Python expression"),
         (["s.dark"], 9, "--by s.dark: in the first state: SpecificationError: there is no variable dark"),
         (["1 // s.lit"], 9, "--by 1 // s.lit: in the first state: ZeroDivisionError"),

@@ -118,15 +118,15 @@ def test_a_difference_is_reported_field_by_field() -> None:
     """The failure names the step, and both values."""
     failure = failure_of(against(Till(), Generous, see=look, expected=expectation))
     assert isinstance(failure.error, Mismatch)
-    assert str(failure.error).startswith("after take(amount=1) the system is not where its specification is")
-    assert "    money: the system has 3, expected is 4\n    the same are refused = False" in str(failure.error)
+    assert str(failure.error).startswith("after take(amount=1) the system differs from its specification")
+    assert "    money: the system has 3, the specification 4\n    equal: refused = False" in str(failure.error)
     assert failure.steps[-1] == "take(amount=1)"
 
 
 def test_a_wrong_answer_is_a_difference() -> None:
     """A step's answer is compared along with its effect."""
     failure = failure_of(against(Till(), Silent, see=look, expected=expectation))
-    assert "refused: the system has False, expected is True" in str(failure.error)
+    assert "refused: the system has False, the specification True" in str(failure.error)
     assert failure.steps == ["opened(money=0)", "take(amount=1)"]
 
 
@@ -140,7 +140,7 @@ def test_a_system_that_breaks_fails() -> None:
 def test_a_system_that_begins_wrong_fails() -> None:
     """The two are compared before the first step."""
     failure = failure_of(against(Till(), Wrong, see=look, expected=expectation))
-    assert str(failure.error).startswith("at the beginning the system is not where its specification is")
+    assert str(failure.error).startswith("at the start the system differs from its specification")
     assert failure.steps == ["opened(money=1)"]
 
 
@@ -210,7 +210,7 @@ def test_a_system_is_closed_when_it_begins_wrong() -> None:
     made = Drawer(1)
     closed: list[Drawer] = []
     machine_ = against(Shut(), lambda: made, see=look, expected=expectation, close=closed.append)
-    with pytest.raises(Mismatch, match="money: the system has 1, expected is 0"):
+    with pytest.raises(Mismatch, match="money: the system has 1, the specification 0"):
         machine_()
     assert closed == [made]
 
@@ -233,18 +233,18 @@ class Both:
 @rows(
     "expected, seen, differences",
     [
-        ({"a": 1, "b": 2}, {"a": 1, "b": 3}, ["b: the system has 3, expected is 2"]),
-        ({"a": {"x": 1}}, {"a": {"x": 2}}, ["a[x]: the system has 2, expected is 1"]),
-        ({"a": 1}, {}, ["a: the system has absent, expected is 1"]),
-        ({}, {"a": 1}, ["a: the system has 1, expected is absent"]),
-        (Pair(1, Pair(2, 3)), Pair(1, Pair(2, 4)), ["right.right: the system has 4, expected is 3"]),
-        (Both(1, {"k": 2}), Both(1, {"k": 0}), ["right[k]: the system has 0, expected is 2"]),
-        ("up", "down", ["the system has 'down', expected is 'up'"]),
-        ((1, 2), (1, 3), ["the system has (1, 3), expected is (1, 2)"]),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 3}, ["b: the system has 3, the specification 2"]),
+        ({"a": {"x": 1}}, {"a": {"x": 2}}, ["a[x]: the system has 2, the specification 1"]),
+        ({"a": 1}, {}, ["a: the system has absent, the specification 1"]),
+        ({}, {"a": 1}, ["a: the system has 1, the specification absent"]),
+        (Pair(1, Pair(2, 3)), Pair(1, Pair(2, 4)), ["right.right: the system has 4, the specification 3"]),
+        (Both(1, {"k": 2}), Both(1, {"k": 0}), ["right[k]: the system has 0, the specification 2"]),
+        ("up", "down", ["the system has 'down', the specification 'up'"]),
+        ((1, 2), (1, 3), ["the system has (1, 3), the specification (1, 2)"]),
         (
             {"a": 1, "b": 2},
             {"a": 2, "b": 1},
-            ["a: the system has 2, expected is 1", "b: the system has 1, expected is 2"],
+            ["a: the system has 2, the specification 1", "b: the system has 1, the specification 2"],
         ),
     ],
 )
@@ -258,7 +258,7 @@ def test_observations_are_compared_in_depth(expected: object, seen: object, diff
     with pytest.raises(Mismatch) as mismatch:
         against(Still(), object, see=lambda system, answer: seen, expected=lambda s: expected)()
     lines = str(mismatch.value).splitlines()[1:]
-    assert [line.strip() for line in lines if "the same are" not in line] == differences
+    assert [line.strip() for line in lines if "equal:" not in line] == differences
 
 
 @pytest.mark.parametrize("module", [machine, comparison], ids=lambda module: str(module.__name__))

@@ -316,7 +316,7 @@ def test_a_step_that_is_not_enabled_is_refused() -> None:
     with pytest.raises(UsageError) as refused:
         state.take(take(client=1))
     assert str(refused.value) == (
-        "take(client=1) is not enabled where held[0] = True, taken = 1; "
+        "take(client=1) is not enabled in the state held[0] = True, taken = 1; "
         "enabled: force(victim=0, client=1), give(client=0)"
     )
     with pytest.raises(UsageError, match=r"give\(client=7\) is not enabled"):
@@ -329,7 +329,7 @@ def test_before_the_beginning_only_initial_states_are_enabled() -> None:
     machine = as_state_machine(Dial())
     thrown, turn_on = machine.actions
     state = machine()
-    with pytest.raises(UsageError, match="before the beginning; enabled: thrown"):
+    with pytest.raises(UsageError, match="before the first step; enabled: thrown"):
         state.take(turn_on())
     state.begin(thrown(side=4))
     state.take(turn_on())
@@ -417,7 +417,7 @@ def test_it_runs_under_pytest(tmp_path: Path) -> None:
     assert "state.take(step=force(victim=2, client=1))" in output
     assert "action give" in output
     assert "sometimes taken_twice" in output
-    assert "nothing is enabled any more" in output
+    assert "nothing is enabled" in output
 
 
 def test_distinct_actions_are_a_target_where_there_are_many_examples(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -71,7 +71,7 @@ def test_the_last_to_die_stays_in_the_isr_and_is_dead() -> None:
 def test_without_an_event_nothing_comes_online_in_any_order_either(release: str) -> None:
     found = in_any_order(listed("in-07-scale-in.txt"), release=release)
     assert [health for _, health in sorted(worst(found).items())] == [Offline, Offline, Online, Online, Offline]
-    assert "so it is from the beginning" in str(found)
+    assert "from the start" in str(found)
 
 
 @rows("release", ["1.0", "2.2", "2.7", "3.9"])
@@ -251,8 +251,8 @@ def test_where_the_isr_was_emptied_only_an_unclean_election_helps(
 @rows(
     "event, release, instead",
     [
-        (AllowUnclean(), "0.10.2", "reads it when its broker starts: --unclean-default"),
-        (AllowUnclean(), "1.1", "goes by what it was when it was elected: --unclean-default"),
+        (AllowUnclean(), "0.10.2", "reads it when its broker starts: use --unclean-default"),
+        (AllowUnclean(), "1.1", "keeps the value from its own election: use --unclean-default"),
         (
             AllowUnclean("t"),
             "1.0",
@@ -264,7 +264,7 @@ def test_where_the_isr_was_emptied_only_an_unclean_election_helps(
 def test_in_old_releases_unclean_configuration_is_no_event(event: AllowUnclean, release: str, instead: str) -> None:
     cluster = listed("10-unclean-default-isr.txt")
     for asked in (what_if, in_any_order):
-        with pytest.raises(UsageError, match=f"is an event since 2.[01]; a controller of {release} {instead}"):
+        with pytest.raises(UsageError, match=f"is an event only since 2.[01]; a controller of {release} {instead}"):
             asked(cluster, Crash(2), event, release=release)
 
 
@@ -363,7 +363,7 @@ def test_a_reassignment_waiting_in_zookeeper_begins_with_the_controller(release:
     found = what_if(cluster, release=release)
     assert found.at_first == (t0,)
     assert found.changes[0].after.assignment == ReplicaAssignment((2, 3))
-    with pytest.raises(UsageError, match="t-0 is asked to move by /admin/reassign_partitions; --any-order explores"):
+    with pytest.raises(UsageError, match="/admin/reassign_partitions requests a move of t-0; --any-order explores"):
         in_any_order(cluster, Crash(1), release=release)
 
 

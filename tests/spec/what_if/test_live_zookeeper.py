@@ -140,7 +140,7 @@ def test_cluster_wide_configuration_is_read(chroot: tuple[Any, str]) -> None:
         *(({"/brokers/topics/t/partitions/0/state": STATE | said}, "0/state: ") for said in NO_STATES),
         (
             {"/brokers/topics/t/partitions/0/state": STATE | {"isr": [1, 9]}},
-            "0/state: broker 9 is in its ISR, and its replicas are 1, 2, 3",
+            "0/state: broker 9 is in its ISR, but its replicas are 1, 2, 3",
         ),
         *(
             ({"/config/topics/t": {"config": {"min.insync.replicas": said}}}, "t: min.insync.replicas is no number")
@@ -151,9 +151,9 @@ def test_cluster_wide_configuration_is_read(chroot: tuple[Any, str]) -> None:
             "t: unclean.leader.election.enable is neither true nor false",
         ),
         ({"/config/brokers/<default>": {"config": 1}}, "/config/brokers/<default>: config is 1; it takes an object"),
-        ({"/controller_epoch": -1}, "/controller_epoch: it is no controller epoch"),
+        ({"/controller_epoch": -1}, "/controller_epoch: this is no controller epoch"),
         ({"/controller": {"brokerid": [2]}}, "/controller: brokerid is a list; it takes an integer"),
-        ({"/brokers/ids/1\u202e": {}}, "/brokers/ids/1\u202e: it is no number of a broker"),
+        ({"/brokers/ids/1\u202e": {}}, "/brokers/ids/1\u202e: this is no broker id"),
     ],
 )
 def test_a_foreign_node_is_refused_with_its_path(

@@ -579,13 +579,13 @@ class HasAFavourite(Apart, Specification[HasAFavouriteState]):
 
 REFUSED: dict[type[Specification], str] = {
     OrdersInAnAction: "action choose of {} tells brokers apart: it orders brokers",
-    SinglesOutInAGuard: "action choose of {} tells brokers apart: it singles out broker 1",
-    SinglesOutInAnEffect: "action choose of {} tells brokers apart: it singles out broker 0",
-    Counts: "action choose of {} tells brokers apart: it counts with a broker",
+    SinglesOutInAGuard: "action choose of {} tells brokers apart: it distinguishes broker 1",
+    SinglesOutInAnEffect: "action choose of {} tells brokers apart: it distinguishes broker 0",
+    Counts: "action choose of {} tells brokers apart: it calculates with a broker",
     GoesByTheOrderOfASet: "action choose of {} tells brokers apart: its result differs with broker 1 for 2, ",
     GoesByAName: "action choose of {} tells brokers apart: its result differs with ",
     OrdersInAnInvariant: "property upwards of {} tells brokers apart: it orders brokers",
-    SinglesOutInAWitness: "property first_votes of {} tells brokers apart: it singles out broker 0",
+    SinglesOutInAWitness: "property first_votes of {} tells brokers apart: it distinguishes broker 0",
     GoesByTheOrderInAnInvariant: "property first_is_silent of {} tells brokers apart: its result differs with ",
     SinglesOutInAStep: "property first_never_votes of {} tells brokers apart: its result differs with ",
     BeginsWithOne: "initial of {} tells brokers apart: it singles out a broker",
@@ -623,5 +623,7 @@ def test_one_sort_has_one_set_of_values() -> None:
     class TwoOfAName(Votes, Specification[TwoOfANameState]):
         pass
 
-    with pytest.raises(UsageError, match=r"^--symmetry: interchangeable 'broker': it is \(0, 1, 2\) in one place, "):
+    with pytest.raises(
+        UsageError, match=r"^--symmetry: interchangeable 'broker': its values are \(0, 1, 2\) in one place and "
+    ):
         reduced(TwoOfAName())

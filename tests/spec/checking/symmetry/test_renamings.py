@@ -212,7 +212,7 @@ def test_a_refusal_names_value_and_line() -> None:
         check(Swallowed(), engine="local", symmetry=True)
     lines = Path(__file__).read_text().splitlines()
     line = next(at for at, text in enumerate(lines, 1) if 'courier != "p3"' in text and "return" in text)
-    assert f"it singles out courier 'p3' ({Path(__file__).name}:{line}); compare values" in str(refused.value)
+    assert f"it distinguishes courier 'p3' ({Path(__file__).name}:{line}); compare values" in str(refused.value)
 
 
 @pytest.mark.parametrize("couriers", [4, 5])
@@ -224,7 +224,7 @@ def test_names_beyond_the_tried_permutations_are_found(couriers: int) -> None:
         def spoilt(self, s: RouteState, courier: str) -> bool:
             return courier not in {f"p{couriers}"} or s.gone[courier] < 1
 
-    with pytest.raises(UsageError, match=f"it singles out courier 'p{couriers}'"):
+    with pytest.raises(UsageError, match=f"it distinguishes courier 'p{couriers}'"):
         check(Looks(couriers=couriers, far=1), engine="local", symmetry=True)
 
 

@@ -161,7 +161,7 @@ def test_contents_of_drawings(drawing: Any, expected: str) -> None:
 
 def test_a_picture_takes_the_parameters_of_a_view() -> None:
     """The specification and a state."""
-    with pytest.raises(SpecificationError, match=r"picture Odd.of_what: it must begin \(self, s, ...\)"):
+    with pytest.raises(SpecificationError, match=r"picture Odd.of_what: its parameters must begin \(self, s, ...\)"):
 
         class Odd(Library):
             """Odd."""

@@ -238,7 +238,7 @@ MISTAKES: list[tuple[Any, str]] = [
     (lambda s: json.loads("[\n1,\n"), "JSONDecodeError: Expecting value: line 3 column 1 (char 5)"),
     (lambda s: None, "it answers None, not a text"),
     (lambda s: 7, "it answers 7, not a text"),
-    (assigns, "SpecificationError: it assigns light: only actions and `initial` may change the state"),
+    (assigns, "SpecificationError: light is assigned: only actions and `initial` may change the state"),
     (lacks_a_guard, "`require` and `bound` belong in actions"),
     (is_bounded, "`require` and `bound` belong in actions"),
 ]
