@@ -403,7 +403,7 @@ def test_the_page_of_a_system_is_usable_on_desktop_and_phone(browser: Any, syste
 def test_a_page_is_served(browser: Any) -> None:
     """It knows all states visited so far, and a link leads to the same state."""
     with serving(model_of_system(Drawn())) as server, opened(browser, server.url) as page:
-        page.select_option("#begins", label="begin 2 of 2")
+        page.select_option("#begins", label="initial state 2 of 2")
         page.click("#choices button:has-text('down')")
         page.locator("#where", has_text="state 2 of 2").wait_for()
         page.click("#choices button:has-text('down')")
@@ -516,7 +516,7 @@ def test_any_initial_state_can_be_chosen(browser: Any, tmp_path: Path) -> None:
     """A system has several initial states."""
     (tmp_path / "lifts.html").write_text(of_system(Lifts()).to_html(), encoding="utf-8")
     with opened(browser, (tmp_path / "lifts.html").as_uri()) as page:
-        page.select_option("#begins", label="begin 2 of 2")
+        page.select_option("#begins", label="initial state 2 of 2")
         assert told(page) == ("state 1 of 1", ["it is on floor 2"])
         page.click("#choices button:has-text('down')")
         assert told(page) == ("state 2 of 2", ["it is on floor 1"])

@@ -101,7 +101,7 @@ def test_an_outdated_trace_fails_with_one_line(project: Path) -> None:
     code, said = ran(project)
     assert code == 1
     assert "own.py:Counter: state 2: press() leads elsewhere: count is 2, and was recorded as 1" in said
-    assert "  distinct_states is 3, and 5 is pinned" in said
+    assert "  distinct_states is 3, but 5 is pinned" in said
     assert "2 failed" in said
     assert "runtest" not in said
     assert r"counter, \x1b[2J:" in said
