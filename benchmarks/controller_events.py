@@ -192,12 +192,12 @@ def main() -> None:
     parser.add_argument("--partitions", type=int, default=10_000)
     parser.add_argument("--brokers", type=int, default=20)
     parser.add_argument("--kafka", metavar="RELEASE", help="also measure the KafkaController of this release")
-    chosen = parser.parse_args()
-    kafka = seconds_of_kafka(chosen.kafka, chosen.partitions, chosen.brokers) if chosen.kafka else {}
+    arguments = parser.parse_args()
+    kafka = seconds_of_kafka(arguments.kafka, arguments.partitions, arguments.brokers) if arguments.kafka else {}
     print(
         f"{'':72}{'seconds':>9}{'ZooKeeper':>11}{'batches':>9}{'written':>9}{'sent':>6}" + "  Kafka's" * bool(kafka)
     )
-    for (name, its), rest in zip(EVENTS.items(), day(chosen.partitions, chosen.brokers), strict=True):
+    for (name, its), rest in zip(EVENTS.items(), day(arguments.partitions, arguments.brokers), strict=True):
         for event, share in rest.events.items():
             print(
                 f"{name:18}{event:54}{share.seconds:9.3f}{share.zookeeper:11.3f}"

@@ -41,10 +41,10 @@ def measured(command: list[str]) -> Measurement:
         peak = max(peak, of_tree(run.pid))
         time.sleep(EVERY)
     out, err = run.communicate()
-    return Measurement(run.returncode, peak, time.monotonic() - began, _outcome(out) or _outcome(err))
+    return Measurement(run.returncode, peak, time.monotonic() - began, _summary(out) or _summary(err))
 
 
-def _outcome(text: str) -> str:
+def _summary(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()]
     states = [
         f"{line.split(' distinct')[0]} states, engine {line.rpartition('engine ')[2]}"
@@ -60,14 +60,14 @@ def main() -> None:
     asked.add_argument("--engine", action="append", choices=ENGINES, help="only this one; may be repeated")
     asked.add_argument("--memory", action="append", metavar="SIZE", help="only this budget; may be repeated")
     asked.add_argument("system", nargs="*", default=SYSTEM, help="the system, and more options after `--`")
-    given = asked.parse_args()
+    arguments = asked.parse_args()
     print(f"{'engine':10} {'budget':>7} {'peak MB':>8} {'of it':>6} {'exit':>5} {'seconds':>8}", flush=True)
-    for engine in given.engine or ENGINES:
-        for budget in given.memory or BUDGETS:
+    for engine in arguments.engine or ENGINES:
+        for budget in arguments.memory or BUDGETS:
             size = size_of(budget)
             if size is None:
                 asked.error(f"{budget} is not a size")
-            command = [str(Path(sys.executable).with_name("kafkaspec")), "check", *given.system]
+            command = [str(Path(sys.executable).with_name("kafkaspec")), "check", *arguments.system]
             found = measured([*command, "--engine", engine, "--memory", written(size)])
             print(
                 f"{engine:10} {budget:>7} {found.peak // MB:8,} {found.peak / size:6.2f} {found.code:5}"

@@ -106,13 +106,13 @@ def main() -> None:
     asked.add_argument("--only", action="append", choices=known, metavar="NAME", help="an instance; may be repeated")
     asked.add_argument("--rounds", type=int, default=5, metavar="N", help="number of rounds")
     asked.add_argument("--engine", default="local", help="the engine that explores")
-    given = asked.parse_args()
-    options = ["--engine", given.engine]
+    arguments = asked.parse_args()
+    options = ["--engine", arguments.engine]
     print(f"{'instance':40} {'states':>11} {'before':>10} {'now':>10} {'ratio':>6}", flush=True)
-    with worktree(given.revision) as there:
-        for instance in (known[name] for name in given.only or NAMES):
+    with worktree(arguments.revision) as there:
+        for instance in (known[name] for name in arguments.only or NAMES):
             rounds = []
-            for number in range(given.rounds + 1):
+            for number in range(arguments.rounds + 1):
                 turns = (there, ROOT) if number % 2 else (ROOT, there)
                 found = {tree: explored(instance, tree, options) for tree in turns}
                 if number:
@@ -121,7 +121,7 @@ def main() -> None:
             states, at_first = found[ROOT]["distinct_states"], found[there]["distinct_states"]
             print(f"{instance.name:40} {states:11,} {before:10,.0f} {now:10,.0f} {ratio:6.2f}", flush=True)
             if states != at_first:
-                print(f"  {at_first:,} states at {given.revision}: another specification", flush=True)
+                print(f"  {at_first:,} states at {arguments.revision}: another specification", flush=True)
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ def _worked() -> float:
     return ended.ru_utime + ended.ru_stime
 
 
-def _best_and_median(seconds: list[float]) -> str:
+def _range(seconds: list[float]) -> str:
     return f"{min(seconds):.2f} to {statistics.median(seconds):.2f} s"
 
 
@@ -93,10 +93,10 @@ def main() -> None:
         help="number of repeated runs",
     )
     asked.add_argument("--only", action="append", metavar="TEXT", help="only commands that contain this")
-    given = asked.parse_args()
+    arguments = asked.parse_args()
     print(f"| {' | '.join(HEADINGS)} |\n{'|---' * len(HEADINGS)}|")
     for command in COMMANDS:
-        if given.only and not any(text in command for text in given.only):
+        if arguments.only and not any(text in command for text in arguments.only):
             continue
         with tempfile.TemporaryDirectory(prefix="kafkaspec-") as folder:
             place = Path(folder)
@@ -104,12 +104,12 @@ def main() -> None:
             first = start(command, place)
             if first.result["engine"] == "reference":  # it has compiled nothing for the later runs
                 start(f"{command} --engine local", place)
-            again = [start(command, place) for _ in range(given.repeat)]
+            again = [start(command, place) for _ in range(arguments.repeat)]
         print(
             f"| `{command}` | {first.result['distinct_states']:,} | {first.seconds:.1f} s"
             f" | {first.result['compile_seconds']:.1f} s | {first.result['engine']}"
-            f" | {_best_and_median([each.seconds for each in again])}"
-            f" | {_best_and_median([each.worked for each in again])}"
+            f" | {_range([each.seconds for each in again])}"
+            f" | {_range([each.worked for each in again])}"
             f" | {again[-1].result['engine']} |",
             flush=True,
         )

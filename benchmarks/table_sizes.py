@@ -115,15 +115,15 @@ def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--instance", action="append", choices=known, metavar="NAME", help="may be repeated")
     asked.add_argument("--engine", action="append", choices=ENGINES, default=[], help="may be repeated")
-    given = asked.parse_args()
+    arguments = asked.parse_args()
     head = f"{'instance':36} {'engine':18} {'states':>11} {'seconds':>8} {'states/s':>10} {'processor':>9}"
     print(f"{head} {'bits':>5} {'words':>5} {'paths':>7} {'numbers':>9} {'walked':>8}", flush=True)
     spawned = multiprocessing.get_context("spawn")
     is_pinned = True
-    bounds: dict[str, int | None] = dict.fromkeys(given.instance or [FIRST])
+    bounds: dict[str, int | None] = dict.fromkeys(arguments.instance or [FIRST])
     bounds.setdefault(BESIDE, known[next(iter(bounds))].distinct_states)
     for name, max_states in bounds.items():
-        for engine in dict.fromkeys(["local", *given.engine]):
+        for engine in dict.fromkeys(["local", *arguments.engine]):
             with ProcessPoolExecutor(1, mp_context=spawned) as process:
                 explored = process.submit(explore, known[name], engine, max_states).result()
             print(row(known[name], engine, explored), flush=True)

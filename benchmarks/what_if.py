@@ -107,17 +107,17 @@ def main() -> None:
     parser.add_argument("--brokers", type=int, default=12)
     parser.add_argument("--large", type=int, default=10_000, help="partitions for all kinds of events")
     parser.add_argument("--pairs", type=int, default=1_000, help="limit on the pairs of brokers that crash")
-    chosen = parser.parse_args()
-    pairs = list(combinations(range(chosen.brokers), 2))[: chosen.pairs]
+    arguments = parser.parse_args()
+    pairs = list(combinations(range(arguments.brokers), 2))[: arguments.pairs]
     print(
         f"{'':38}{'partitions':>11}{'asked':>6}{'least':>8}{'median':>8}{'most':>8}"
         f"{'processor':>11}{'classes':>9}{'states':>9}  exit"
     )
     with tempfile.TemporaryDirectory() as place:
         cluster, large, moves = (Path(place, name) for name in ("topics.txt", "large.txt", "plan.json"))
-        cluster.write_text(described(chosen.partitions, chosen.brokers))
-        large.write_text(described(chosen.large, chosen.brokers))
-        moves.write_text(plan(chosen.brokers))
+        cluster.write_text(described(arguments.partitions, arguments.brokers))
+        large.write_text(described(arguments.large, arguments.brokers))
+        moves.write_text(plan(arguments.brokers))
         _tell("two crash", [ask(cluster, f"--crash {one},{other}") for one, other in pairs])
         worst = "--failover --any-order"
         _tell("in any order, with a failover", [ask(cluster, f"--crash 1,2 {worst}")])

@@ -7,6 +7,6 @@ import os
 
 def seed_of_this_run(variable: str) -> int:
     """Return the given seed, or a new one for each run, the same in all processes of that run."""
-    if given := os.environ.get(variable):
-        return int(given)
+    if value := os.environ.get(variable):
+        return int(value)
     return int(os.environ.get("PYTEST_XDIST_TESTRUNUID", os.urandom(4).hex())[:8], 16)

@@ -51,7 +51,7 @@ DEAD_BROKER: Final = 99
 """The id of a broker that never existed."""
 LOOK_AGAIN: Final = 0.1
 """Seconds between two polls of JMX and the server's watches."""
-TOLD: Final = "kafka.controller.KafkaController"
+CONTROLLER_LOGGER: Final = "kafka.controller.KafkaController"
 """The logger whose lines are printed; of others only the line that the broker has started."""
 ACTIVE: Final = "kafka.controller:type=KafkaController,name=ActiveControllerCount"
 SESSION_STATE: Final = "kafka.server:type=SessionExpireListener,name=SessionState"
@@ -535,7 +535,7 @@ class BrokerReplay:
 
     def _logging(self, broker: BrokerId) -> Callable[[LogLine], None]:
         def tell(line: LogLine) -> None:
-            if line.logger == TOLD or line.text.endswith("started"):
+            if line.logger == CONTROLLER_LOGGER or line.text.endswith("started"):
                 self.tell(f"        broker {broker} logs {line}")
 
         return tell

@@ -89,8 +89,8 @@ def decoded_request(fields: Sequence[Any]) -> ControlRequest:
             states = tuple(sorted(decoded_state(LeaderAndIsrPartitionState, each) for each in parts[0]))
             return LeaderAndIsrRequest(controller, epoch, broker_epoch, states, tuple(sorted(parts[1])))
         case "UpdateMetadataRequest":
-            told = tuple(sorted(decoded_state(UpdateMetadataPartitionState, each) for each in parts[0]))
-            return UpdateMetadataRequest(controller, epoch, broker_epoch, told, tuple(sorted(parts[1])))
+            partitions = tuple(sorted(decoded_state(UpdateMetadataPartitionState, each) for each in parts[0]))
+            return UpdateMetadataRequest(controller, epoch, broker_epoch, partitions, tuple(sorted(parts[1])))
     stopped = tuple(sorted(decoded_state(StopReplicaPartitionState, each) for each in parts[1]))
     return StopReplicaRequest(controller, epoch, broker_epoch, parts[0], stopped)
 
@@ -146,9 +146,9 @@ def decoded_unsent(left: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def decoded_partition(told: Mapping[str, Any]) -> TopicPartition:
+def decoded_partition(seen: Mapping[str, Any]) -> TopicPartition:
     """A partition in the data of a node."""
-    return TopicPartition(told["topic"], told["partition"])
+    return TopicPartition(seen["topic"], seen["partition"])
 
 
 def decoded_topic(data: Mapping[str, Any]) -> TopicAssignment:
@@ -215,33 +215,33 @@ CAUSES: Final[Mapping[str, StateChangeCause]] = {
 """Why a state did not change, by the text of Kafka's exception."""
 
 
-def decoded_cause(told: Mapping[str, Any]) -> StateChangeCause | str:
+def decoded_cause(seen: Mapping[str, Any]) -> StateChangeCause | str:
     """Why a state did not change; an exception that is none of these, as it is."""
-    if "code" in told:
-        return Code[told["code"]]
-    found = (cause for text, cause in CAUSES.items() if text in told["message"])
-    return next(found, f"{told['thrown']}: {told['message']}")
+    if "code" in seen:
+        return Code[seen["code"]]
+    found = (cause for text, cause in CAUSES.items() if text in seen["message"])
+    return next(found, f"{seen['thrown']}: {seen['message']}")
 
 
-def decoded_results(told: Mapping[str, Any]) -> dict[TopicPartition, Any]:
+def decoded_results(seen: Mapping[str, Any]) -> dict[TopicPartition, Any]:
     """The results of elections."""
     return {
         parsed(partition): decoded_cause(result) if isinstance(result, dict) else decoded_leader_and_isr(result)
-        for partition, result in told.items()
+        for partition, result in seen.items()
     }
 
 
-def decoded_failure(told: Mapping[str, Any]) -> FailedStateChange:
+def decoded_failure(seen: Mapping[str, Any]) -> FailedStateChange:
     """A failed state change that Kafka logged. Two of its texts name another target than the one requested."""
-    cause: Any = decoded_cause(told)
-    if found := FAILED_PARTITION.search(told["text"]):
+    cause: Any = decoded_cause(seen)
+    if found := FAILED_PARTITION.search(seen["text"]):
         partition, source, target = found.groups()
         state, asked = PartitionState[source], PartitionState[target]
         if asked is state is NewPartition and cause is not StateChangeFailure.InvalidTransition:
             asked = OnlinePartition
         return FailedStateChange(parsed(partition), state, asked, cause)
-    found = FAILED_REPLICA.search(told["text"])
-    assert found is not None, told["text"]
+    found = FAILED_REPLICA.search(seen["text"])
+    assert found is not None, seen["text"]
     broker, partition, source, target = found.groups()
     replica_target = NewReplica if cause is StateChangeFailure.ReplicaLeads else ReplicaState[target]
     replica = PartitionAndReplica(parsed(partition), int(broker))
@@ -255,9 +255,9 @@ EARLIER_NAMES: Final = {
 """Earlier names of the events of 3.9."""
 
 
-def decoded_event(told: Sequence[Any]) -> tuple[Any, ...]:
+def decoded_event(seen: Sequence[Any]) -> tuple[Any, ...]:
     """An event of the controller's queue, by its 3.9 name, with its topics, partitions and brokers."""
-    name, *rest = told
+    name, *rest = seen
     if name == "AlterIsrReceived":  # from 2.7 to 3.0; besides what it requests it carries the broker
         return ("AlterPartitionReceived",)
     return (EARLIER_NAMES.get(name, name), *rest)
@@ -283,34 +283,34 @@ def of_context(state: ContextState) -> dict[str, Any]:
 
 DECODED: Final[Mapping[str, Callable[[Any], Any]]] = {
     "epoch": tuple,
-    "partition_assignments": lambda told: {
-        parsed(name): ReplicaAssignment(*map(tuple, parts)) for name, parts in told.items()
+    "partition_assignments": lambda seen: {
+        parsed(name): ReplicaAssignment(*map(tuple, parts)) for name, parts in seen.items()
     },
-    "partition_leadership_info": lambda told: {
+    "partition_leadership_info": lambda seen: {
         parsed(name): LeaderIsrAndControllerEpoch(decoded_leader_and_isr(fields), epoch)
-        for name, (fields, epoch) in told.items()
+        for name, (fields, epoch) in seen.items()
     },
-    "partition_states": lambda told: {parsed(name): PartitionState[state] for name, state in told.items()},
-    "replica_states": lambda told: {parsed_replica(name): ReplicaState[state] for name, state in told.items()},
-    "live_broker_epochs": lambda told: {int(broker): epoch for broker, epoch in told.items()},
+    "partition_states": lambda seen: {parsed(name): PartitionState[state] for name, state in seen.items()},
+    "replica_states": lambda seen: {parsed_replica(name): ReplicaState[state] for name, state in seen.items()},
+    "live_broker_epochs": lambda seen: {int(broker): epoch for broker, epoch in seen.items()},
     "shutting_down_broker_ids": frozenset,
-    "replicas_on_offline_dirs": lambda told: {
-        int(broker): frozenset(map(parsed, partitions)) for broker, partitions in told.items()
+    "replicas_on_offline_dirs": lambda seen: {
+        int(broker): frozenset(map(parsed, partitions)) for broker, partitions in seen.items()
     },
     "all_topics": frozenset,
     "topics_to_be_deleted": frozenset,
     "topics_with_deletion_started": frozenset,
     "topics_ineligible_for_deletion": frozenset,
-    "znodes": lambda told: {path: (version, decoded_znode(path, data)) for path, (version, data) in told.items()},
+    "znodes": lambda seen: {path: (version, decoded_znode(path, data)) for path, (version, data) in seen.items()},
     "left": decoded_unsent,
 }
 """Decoders from the observed state of Kafka's state machines to our values."""
 
 WHOLE: Final[Mapping[str, Callable[[Any], Any]]] = {
     **{name: decoded for name, decoded in DECODED.items() if name != "left"},
-    "left_in_batches": lambda told: [decoded_unsent(told[number]) for number in sorted(told)],
-    "being_reassigned": lambda told: frozenset(map(parsed, told)),
-    "queue": lambda told: list(map(decoded_event, told)),
+    "left_in_batches": lambda seen: [decoded_unsent(seen[number]) for number in sorted(seen)],
+    "being_reassigned": lambda seen: frozenset(map(parsed, seen)),
+    "queue": lambda seen: list(map(decoded_event, seen)),
     "active": tuple,
     "gauges": dict,
     "stats": tuple,

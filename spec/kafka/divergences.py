@@ -128,8 +128,8 @@ def _is_named_again(step: BrokerStep) -> bool:
 
 
 def _asks_nothing_where_events_wait(step: BrokerStep) -> bool:
-    told = step.me.posted[:1] if step.action == "listen" else ()
-    asks_nothing = [each.event for each in told] == [ControllerEvent.SessionExpirationListener]
+    delivered = step.me.posted[:1] if step.action == "listen" else ()
+    asks_nothing = [each.event for each in delivered] == [ControllerEvent.SessionExpirationListener]
     return asks_nothing and bool(step.before.zk.events[step.me.session])
 
 

@@ -98,8 +98,8 @@ class Harness(JavaProcess):
         Raises:
             EnvironmentFailed: Java died, or does not answer.
         """
-        for task, told in self.answers(tasks, _written):
-            yield task, Response(told["seen"], told["error"] or "")
+        for task, answer in self.answers(tasks, _written):
+            yield task, Response(answer["seen"], answer["error"] or "")
 
 
 def _written(task: Task) -> dict[str, Any]:

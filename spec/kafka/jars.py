@@ -197,8 +197,8 @@ def _why(said: str) -> str:
             if missing[1:]
             else f"{missing[0]} cannot be downloaded"
         )
-    told = [line.strip() for line in said.splitlines() if re.search("exception|error|failed", line, re.IGNORECASE)]
-    return told[0] if told else "Ivy fetched nothing"
+    errors = [line.strip() for line in said.splitlines() if re.search("exception|error|failed", line, re.IGNORECASE)]
+    return errors[0] if errors else "Ivy fetched nothing"
 
 
 def _digest(jar: Path) -> str | None:

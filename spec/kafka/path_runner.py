@@ -96,8 +96,8 @@ def is_compared(path: ZkPath) -> bool:
 
 def comparable_requests(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> Mapping[BrokerId, list[ControlRequest]]:
     """The requests to each broker in order, without metadata and without brokers' epochs."""
-    told = {
+    compared = {
         broker: [each._replace(brokerEpoch=0) for each in requests if not isinstance(each, UpdateMetadataRequest)]
         for broker, requests in sent.items()
     }
-    return stops_by_partition({broker: requests for broker, requests in told.items() if requests})
+    return stops_by_partition({broker: requests for broker, requests in compared.items() if requests})

@@ -75,8 +75,8 @@ class PureCalls(JavaProcess):
         def asked(line: Sequence[Case]) -> Any:
             return {"call": call, "cases": list(map(written, line))}
 
-        for line, told in self.answers(_lines(cases, a_line), asked):
-            yield from zip(line, told["answers"], strict=True)
+        for line, seen in self.answers(_lines(cases, a_line), asked):
+            yield from zip(line, seen["answers"], strict=True)
 
 
 def _lines(cases: Iterable[Case], of: int) -> Iterator[list[Case]]:

@@ -215,8 +215,8 @@ class ScriptedCluster:
 
     def notify_isr(self, partitions: Iterable[str]) -> None:
         """Leaders report that they have changed the ISRs of these partitions."""
-        told = tuple(map(parsed, partitions))
-        self.zookeeper.create(None, isr_change_notification_path(), told, sequential=True)
+        changed = tuple(map(parsed, partitions))
+        self.zookeeper.create(None, isr_change_notification_path(), changed, sequential=True)
 
     def fail_log_dir(self, broker: BrokerId) -> None:
         """A broker reports that it has lost a log directory."""

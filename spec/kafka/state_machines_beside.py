@@ -229,7 +229,7 @@ class StateMachinesBeside(ScriptedCluster):
         self, command: ControlCommand, handled: ChangeDone, seen: Mapping[str, Any]
     ) -> list[Disagreement]:
         """The differences in what only one command shows: requests, results, failures."""
-        told = [
+        disagreements = [
             *different("requests to brokers", self.sent, decoded_requests(seen["sent"])),
             *different("controller moved", handled.controller_moved, seen.get("moved", False)),
         ]
@@ -239,12 +239,12 @@ class StateMachinesBeside(ScriptedCluster):
                 for partition, outcome in handled.results
                 if not self.is_old or not isinstance(outcome, LeaderAndIsr)
             }
-            told += different("results", results, decoded_results(seen.get("results", {})))
+            disagreements += different("results", results, decoded_results(seen.get("results", {})))
         ours = sorted((failed for failed in self.log if failed.subject is not None), key=repr)
         kafkas = sorted(map(decoded_failure, seen["log"]), key=repr)
         if handled.controller_moved:  # then Kafka has not yet logged the failures of the same round
             kafkas = ours = kafkas if set(kafkas) <= set(ours) else ours
-        return [*told, *different("failures", ours, kafkas)]
+        return [*disagreements, *different("failures", ours, kafkas)]
 
     def _is_known_to_throw(self, command: ControlCommand) -> bool:
         """In Kafka an unknown state is no state, so its lookup throws; here it is NonExistentPartition."""

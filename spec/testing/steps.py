@@ -21,8 +21,8 @@ class CalledStep(NamedTuple):
     """The name of a class in the program."""
 
     def __repr__(self) -> str:
-        given = (f"{key}={literal(value, self.class_name)}" for key, value in self.step.parameters.items())
-        return f"{self.name}({', '.join(given)})"
+        arguments = (f"{key}={literal(value, self.class_name)}" for key, value in self.step.parameters.items())
+        return f"{self.name}({', '.join(arguments)})"
 
 
 ActionFunction = Callable[..., CalledStep]

@@ -237,8 +237,8 @@ class Walk:
         if broken:
             path: Path = (self._from, tuple(self._path))
             with self.graph.bounded():
-                way = trace(self.graph.model, min(broken), path)
-            raise Violation(violation_text(way), way)
+                failing = trace(self.graph.model, min(broken), path)
+            raise Violation(violation_text(failing), failing)
         self.witnessed = tuple(self.graph.model.properties[number].name for number in found)
         assert self.here is not None
         _ = self.here.steps  # computed now, so that an exception in an action is reported at the step that led here

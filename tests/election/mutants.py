@@ -98,7 +98,7 @@ MUTANTS = (
     Mutant(
         "controlled shutdown takes a broker that is shutting down for dead",
         "controlled-shutdown",
-        properties.all_replicas_that_are_up_are_told,
+        properties.all_live_replicas_are_recipients,
         lambda case, right: with_recipients(right, only(case.online, case.replicas)),
     ),
     Mutant(
@@ -210,13 +210,13 @@ MUTANTS = (
     Mutant(
         "offline sends to the dead too",
         "offline",
-        properties.all_online_replicas_are_told,
+        properties.all_online_replicas_are_recipients,
         lambda case, right: with_recipients(right, case.replicas),
     ),
     Mutant(
         "reassign sends to no dead broker",
         "reassign",
-        properties.all_replicas_are_told,
+        properties.all_replicas_are_recipients,
         lambda case, right: with_recipients(right, only(case.online, case.replicas)),
     ),
     Mutant(

@@ -82,15 +82,15 @@ def nobody_leaves_the_isr(case: Case, result: ElectionResult) -> bool:
     return result.isr is None or len(result.isr) == len(case.isr)
 
 
-def all_online_replicas_are_told(case: Case, result: ElectionResult) -> bool:
+def all_online_replicas_are_recipients(case: Case, result: ElectionResult) -> bool:
     return result.leader is None or case.online.intersection(case.replicas) == set(result.recipients)
 
 
-def all_replicas_that_are_up_are_told(case: Case, result: ElectionResult) -> bool:
+def all_live_replicas_are_recipients(case: Case, result: ElectionResult) -> bool:
     return result.leader is None or case.live.intersection(case.replicas) == set(result.recipients)
 
 
-def all_replicas_are_told(case: Case, result: ElectionResult) -> bool:
+def all_replicas_are_recipients(case: Case, result: ElectionResult) -> bool:
     return result.leader is None or set(case.replicas) == set(result.recipients)
 
 
@@ -117,25 +117,25 @@ OWN: Mapping[str, tuple[Property, ...]] = {
         a_permitted_unclean_election_takes_place,
         an_unclean_leader_stands_alone,
         exactly_the_offline_leave_the_isr,
-        all_online_replicas_are_told,
+        all_online_replicas_are_recipients,
     ),
     "reassign": (
         a_qualified_replica_gets_elected,
         an_election_is_clean,
         nobody_leaves_the_isr,
-        all_replicas_are_told,
+        all_replicas_are_recipients,
     ),
     "preferred": (
         only_the_preferred_replica_gets_elected,
         an_election_is_clean,
         nobody_leaves_the_isr,
-        all_replicas_are_told,
+        all_replicas_are_recipients,
     ),
     "controlled-shutdown": (
         a_qualified_replica_gets_elected,
         an_election_is_clean,
         exactly_the_leaving_leave_the_isr,
-        all_replicas_that_are_up_are_told,
+        all_live_replicas_are_recipients,
     ),
 }
 

@@ -55,7 +55,7 @@ def test_one_broker_keeps_all() -> None:
     assert assigned((4,), 2, 1) == {0: (4,), 1: (4,)}
 
 
-def test_racks_of_some_count_as_the_mode_says() -> None:
+def test_missing_racks_follow_the_mode() -> None:
     ring = {"racks": {0: "b", 2: "a"}, "brokers": range(3), "partitions": 1, "replication_factor": 3}
     modes = replica_placement.RackAwareMode
     for mode in (modes.SAFE, modes.DISABLED):

@@ -78,7 +78,7 @@ def test_with_two_conditions_it_has_the_states_that_are_published(engine: str) -
 
 @pytest.mark.parametrize("notify", ["one", "all", "other"])
 @pytest.mark.parametrize(("producers", "consumers", "places"), SMALL)
-def test_it_has_the_states_of_plain_python(producers: int, consumers: int, places: int, notify: str) -> None:
+def test_states_equal_a_search_in_plain_python(producers: int, consumers: int, places: int, notify: str) -> None:
     """With one notified, there is a deadlock if there are more than twice as many threads as places, as in v08."""
     expected = plain(producers, consumers, places, notify)
     assert expected.broken == (notify == "one" and producers + consumers > 2 * places)

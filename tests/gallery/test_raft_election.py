@@ -94,7 +94,7 @@ def images(state: State) -> Iterator[State]:
         (3, 2, Figures(4_565, 22_465, 12)),
     ],
 )
-def test_it_has_the_states_of_plain_python(engine: str, servers: int, terms: int, expected: Figures) -> None:
+def test_states_equal_a_search_in_plain_python(engine: str, servers: int, terms: int, expected: Figures) -> None:
     """At most one server leads in a term."""
     by_hand = plain(servers, terms)
     assert (by_hand.figures, by_hand.broken) == (expected, False)
@@ -111,7 +111,7 @@ def test_every_witness_is_reached(engine: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("engine", ENGINES)
-def test_it_has_the_expected_orbits(engine: str) -> None:
+def test_orbits_equal_brute_force(engine: str) -> None:
     """The expected number comes from every permutation of every state."""
     apart = {frozenset(images(state)) for state in plain(3, 2).states}
     result = checked("raft_election", engine, symmetry=True)

@@ -61,34 +61,34 @@ def images(state: Plain, managers: int) -> Iterator[Plain]:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_it_has_the_states_that_are_published(engine: str) -> None:
+def test_states_equal_the_published_figures(engine: str) -> None:
     """TLC's figures for three resource managers, as recorded with the TLA+ examples."""
     result = checked("two_phase_commit", engine)
     assert (result.verdict, figures(result)) == ("holds", Figures(distinct=288, generated=1_146, depth=11))
 
 
-def test_it_has_the_states_that_the_authors_counted_among_six() -> None:
+def test_states_with_six_managers_equal_the_authors_figure() -> None:
     """A comment at the end of their module gives the figure."""
     assert checked("two_phase_commit", "local", managers=6).distinct_states == 50_816
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("managers", [1, 2, 3, 4])
-def test_it_has_the_states_of_plain_python(engine: str, managers: int) -> None:
+def test_states_equal_a_search_in_plain_python(engine: str, managers: int) -> None:
     """For any number of managers."""
     assert figures(checked("two_phase_commit", engine, managers=managers)) == plain(managers).figures
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(("managers", "orbits"), [(3, 80), (4, 166)])
-def test_it_has_the_expected_orbits(engine: str, managers: int, orbits: int) -> None:
+def test_orbits_equal_brute_force(engine: str, managers: int, orbits: int) -> None:
     """The expected number comes from every permutation of every state."""
     apart = {frozenset(images(state, managers)) for state in plain(managers).states}
     result = checked("two_phase_commit", engine, symmetry=True, managers=managers)
     assert result.distinct_states == len(apart) == orbits
 
 
-def test_it_implements_transaction_commit() -> None:
+def test_two_phase_commit_implements_transaction_commit() -> None:
     """Each of its steps is one of TCommit, or invisible to TCommit. [TPSpec => TC!TCSpec]"""
     one, two = (Model(system(name)()) for name in ("transaction_commit", "two_phase_commit"))
     stages = [at for at, cell in enumerate(two.layout.cells) if cell.name.startswith("stage[")]

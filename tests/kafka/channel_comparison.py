@@ -28,7 +28,7 @@ from tests.kafka.receiver_comparison import RELEASE, KafkaReceivers, request_wri
 AT_ONCE: Final = 25
 """How many sequences Kafka runs at once: a thread that sends again pauses for 100 ms first."""
 
-Seen: TypeAlias = dict[str, Any]
+Observation: TypeAlias = dict[str, Any]
 """The observation of the channels after a command."""
 
 
@@ -120,7 +120,7 @@ def _written(command: Command) -> Any:
 
 def all_asked(
     kafka: KafkaReceivers, sequences: Iterable[Sequence[Command]]
-) -> Iterator[tuple[Sequence[Command], Sequence[Seen]]]:
+) -> Iterator[tuple[Sequence[Command], Sequence[Observation]]]:
     """Sequences, each with Kafka's observations."""
     for many, seen in kafka.of("Channels", _batches(sequences), _written_all, a_line=1):
         yield from zip(many, seen, strict=True)
@@ -138,7 +138,7 @@ def _written_all(sequences: Sequence[Sequence[Command]]) -> Any:
 
 def compare(
     sequence: Sequence[Command],
-    seen: Sequence[Seen],
+    seen: Sequence[Observation],
     kind: type[ControllerChannelManager] = ControllerChannelManager,
     release: str = RELEASE,
 ) -> None:
@@ -150,7 +150,9 @@ def compare(
         assert not differences, "\n".join(["after", *map(str, sequence[: number + 1]), *differences])
 
 
-def is_contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kind: type[ControllerChannelManager]) -> bool:
+def is_contradicted(
+    sequence: Sequence[Command], seen: Sequence[Observation], kind: type[ControllerChannelManager]
+) -> bool:
     """Whether Kafka's channels behave differently from those of this kind."""
     try:
         compare(sequence, seen, kind)
@@ -177,7 +179,7 @@ class Channels:
         self._received: dict[str, list[int]] = {}
         self._answered: list[list[Any]] = []
 
-    def carry_out(self, command: Command) -> Seen:
+    def carry_out(self, command: Command) -> Observation:
         """Carry out a command, let each thread send what it can, and observe."""
         for noted in (self._not_sent, self._received, self._answered):
             noted.clear()

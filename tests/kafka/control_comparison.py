@@ -18,7 +18,7 @@ from statemachines.tables.table import Table, TableState
 from statemachines.zookeeper.tree import Code
 from tests.kafka.conftest import RELEASE
 
-Seen = Mapping[str, Any]
+Observation = Mapping[str, Any]
 """The observation of Kafka after a command."""
 Row = tuple[TableState, TableState]
 """A state, and a target state."""
@@ -46,7 +46,7 @@ def rows(*tables: Table[Any]) -> set[Row]:
 
 def compare(
     sequence: Sequence[ControlCommand],
-    seen: Sequence[Seen],
+    seen: Sequence[Observation],
     release: str = RELEASE,
     kinds: StateMachineClasses | None = None,
     tally: Tally | None = None,
@@ -56,13 +56,13 @@ def compare(
     for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
         before = {} if tally is None else states(ours)
         disagreements = ours.disagreements(command, now)
-        assert not disagreements, _told(sequence[: number + 1], disagreements)
+        assert not disagreements, _message(sequence[: number + 1], disagreements)
         if tally is not None:
             tally.add(command, before, ours, now)
     return ours
 
 
-def _told(sequence: Sequence[ControlCommand], disagreements: Sequence[Disagreement]) -> str:
+def _message(sequence: Sequence[ControlCommand], disagreements: Sequence[Disagreement]) -> str:
     return "\n".join(["after", *map(str, sequence), *map(str, disagreements)])
 
 
@@ -77,7 +77,7 @@ class Tally:
         self.happened: Counter[str] = Counter()
 
     def add(
-        self, command: ControlCommand, before: Mapping[Any, TableState], ours: StateMachinesBeside, seen: Seen
+        self, command: ControlCommand, before: Mapping[Any, TableState], ours: StateMachinesBeside, seen: Observation
     ) -> None:
         """Count a command that was carried out."""
         causes = {failed.subject: failed.cause for failed in ours.log}
@@ -143,7 +143,7 @@ def _asked(command: ControlCommand) -> Iterator[tuple[Any, TableState]]:
         yield PartitionAndReplica(parsed(name), broker), ReplicaState[command["target"]]
 
 
-def _happened(command: ControlCommand, ours: StateMachinesBeside, seen: Seen) -> Iterator[str]:
+def _happened(command: ControlCommand, ours: StateMachinesBeside, seen: Observation) -> Iterator[str]:
     """The notable events of a command, besides failures."""
     batches = seen["asked"]
     if any(again and set(again) <= set(written) for written, again in pairwise(batches[1:])):

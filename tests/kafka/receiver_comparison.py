@@ -42,7 +42,7 @@ LEADER_LOOKED_UP: Final = Release("2.0.0")
 EPOCHS_FETCHED: Final = Release("2.1.0")
 """The first whose fetchers know leader epochs."""
 
-Seen: TypeAlias = dict[str, Any]
+Observation: TypeAlias = dict[str, Any]
 """The observation of a broker after a command."""
 
 
@@ -72,7 +72,7 @@ class Receive(NamedTuple):
 
     def failures(self) -> Mapping[TopicPartition, LogFailure]:
         """The failures by partition; a directory is created before the configuration is read."""
-        named = (TopicPartition(told.topicName, told.partitionIndex) for told in self.request.partitionStates)
+        named = (TopicPartition(state.topicName, state.partitionIndex) for state in self.request.partitionStates)
         return {
             each: LogFailure.Storage if str(each) in self.failing else LogFailure.ConfigNotRead
             for each in named
@@ -118,18 +118,18 @@ def _as_of(release: str, command: Command) -> Command:
         request = request._replace(partitionStates=tuple(map(_leader_in_sync, request.partitionStates)))
     if isinstance(request, StopReplicaRequest) and not design.fence_stop:
         request = request._replace(
-            deletePartitions=any(told.deletePartition for told in request.partitionStates),
+            deletePartitions=any(state.deletePartition for state in request.partitionStates),
             partitionStates=tuple(
-                StopReplicaPartitionState(told.topicName, told.partitionIndex, NO_EPOCH, False)
-                for told in request.partitionStates
+                StopReplicaPartitionState(state.topicName, state.partitionIndex, NO_EPOCH, False)
+                for state in request.partitionStates
             ),
         )
     return command._replace(request=request)
 
 
-def _leader_in_sync(told: LeaderAndIsrPartitionState) -> LeaderAndIsrPartitionState:
-    in_sync = told.leader in told.isr or told.leader not in told.replicas
-    return told if in_sync else told._replace(isr=(told.leader, *told.isr))
+def _leader_in_sync(state: LeaderAndIsrPartitionState) -> LeaderAndIsrPartitionState:
+    in_sync = state.leader in state.isr or state.leader not in state.replicas
+    return state if in_sync else state._replace(isr=(state.leader, *state.isr))
 
 
 def _written_all(sequence: Sequence[Command]) -> Any:
@@ -159,7 +159,7 @@ def _written(command: Command) -> Any:
 
 def request_written(request: ControlRequest) -> Mapping[str, Any]:
     """A request in the form that `ControlRequests.java` takes."""
-    return {"request": type(request).__name__, "told": _fields(request)}
+    return {"request": type(request).__name__, "content": _fields(request)}
 
 
 def _fields(record: Any) -> Any:
@@ -171,18 +171,18 @@ def _fields(record: Any) -> Any:
 
 def all_asked(
     kafka: KafkaReceivers, sequences: Iterable[Sequence[Command]]
-) -> Iterator[tuple[Sequence[Command], Sequence[Seen]]]:
+) -> Iterator[tuple[Sequence[Command], Sequence[Observation]]]:
     """Sequences, each with Kafka's observations."""
     return kafka.of("Receivers", sequences, _written_all, a_line=10)
 
 
-def asked(kafka: KafkaReceivers, *sequence: Command) -> tuple[Sequence[Command], Sequence[Seen]]:
+def asked(kafka: KafkaReceivers, *sequence: Command) -> tuple[Sequence[Command], Sequence[Observation]]:
     """A sequence, and Kafka's observations."""
     return next(all_asked(kafka, [sequence]))
 
 
 def compare(
-    sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None, release: str = RELEASE
+    sequence: Sequence[Command], seen: Sequence[Observation], kinds: Kinds | None = None, release: str = RELEASE
 ) -> None:
     """Run our broker beside Kafka's observations; AssertionError names the first command where they differ."""
     for number, (kafkas, ours) in enumerate(zip(seen, ours_of(sequence, seen, kinds, release), strict=True)):
@@ -190,7 +190,9 @@ def compare(
         assert not differences, "\n".join(["after", *map(str, sequence[: number + 1]), *differences])
 
 
-def is_contradicted(sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds, release: str = RELEASE) -> bool:
+def is_contradicted(
+    sequence: Sequence[Command], seen: Sequence[Observation], kinds: Kinds, release: str = RELEASE
+) -> bool:
     """Whether Kafka's broker behaves differently from one of ours made of these classes."""
     try:
         compare(sequence, seen, kinds, release)
@@ -212,8 +214,8 @@ def with_other(rule: str) -> Kinds:
 
 
 def ours_of(
-    sequence: Sequence[Command], seen: Sequence[Seen], kinds: Kinds | None = None, release: str = RELEASE
-) -> Iterator[Seen]:
+    sequence: Sequence[Command], seen: Sequence[Observation], kinds: Kinds | None = None, release: str = RELEASE
+) -> Iterator[Observation]:
     """The observations of our broker. Kafka's determine the directory of each log."""
     broker = Receiver(kinds or Kinds(), release)
     where: Mapping[str, int] = {}
@@ -241,7 +243,7 @@ class Receiver:
         self._changes: list[LeadershipChange] = []
         self.apis = kinds.apis(self.manager, lambda: self.broker_epoch, self._changes.append)
 
-    def carry_out(self, command: Command, where: Mapping[str, int]) -> Seen:
+    def carry_out(self, command: Command, where: Mapping[str, int]) -> Observation:
         """Carry out a command; the response, if it is a request."""
         match command:
             case Receive(request):
@@ -261,7 +263,7 @@ class Receiver:
                 self.is_shutting_down = True
         return {}
 
-    def seen(self, where: Mapping[str, int]) -> Seen:
+    def seen(self, where: Mapping[str, int]) -> Observation:
         """The whole observation, with logs in Kafka's directories."""
         state = self.manager.state
         metadata = self.cache.state
@@ -277,12 +279,12 @@ class Receiver:
             },
         }
 
-    def _changed(self) -> Seen:
+    def _changed(self) -> Observation:
         """The partitions that it has begun to lead or to follow."""
         _, leaders, followers = self._changes[-1] if self._changes else (None, (), ())
         return {"leaders": sorted(map(str, leaders)), "followers": sorted(map(str, followers))}
 
-    def _hosted(self, hosted: HostedPartition) -> Seen | None:
+    def _hosted(self, hosted: HostedPartition) -> Observation | None:
         """A partition, as far as its release shows it; None if its directory has failed."""
         if not hosted.online:
             return None
@@ -309,7 +311,7 @@ class Receiver:
         return list(fetching) if self.release >= EPOCHS_FETCHED else [fetching.leader]
 
 
-def _answered(response: ControlResponse) -> Seen:
+def _answered(response: ControlResponse) -> Observation:
     outcomes = () if isinstance(response, UpdateMetadataResponse) else response.partitionErrors
     return {
         "error": response.errorCode.name,
@@ -317,7 +319,7 @@ def _answered(response: ControlResponse) -> Seen:
     }
 
 
-def _put_in_order(kafkas: Seen, release: Release) -> None:
+def _put_in_order(kafkas: Observation, release: Release) -> None:
     """Sort what Scala's sets and maps leave unordered."""
     for names in (kafkas["leaders"], kafkas["followers"], kafkas["metadata"]["alive_brokers"]):
         names.sort()
@@ -328,6 +330,6 @@ def _put_in_order(kafkas: Seen, release: Release) -> None:
     kafkas["metadata"]["partition_states"] = _in_order(kafkas["metadata"]["partition_states"])
 
 
-def _in_order(states: Iterable[Seen]) -> list[Seen]:
+def _in_order(states: Iterable[Observation]) -> list[Observation]:
     """The known partitions, in order."""
     return sorted(states, key=lambda state: (state["topicName"], state["partitionIndex"]))

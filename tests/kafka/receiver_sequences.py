@@ -137,11 +137,11 @@ class Drawing:
         if failing or unread or not set(partitions).isdisjoint(self._half_read):
             partitions = partitions[:1]
         self._half_read += (each for each in partitions if each.topic in unread)
-        states = tuple(map(self._told, partitions))
-        leaders = tuple({told.leader for told in states if told.leader >= 0})
+        states = tuple(map(self._partition_state, partitions))
+        leaders = tuple({state.leader for state in states if state.leader >= 0})
         return self._request(LeaderAndIsrRequest, states, leaders, failing=failing, unread=unread)
 
-    def _told(self, partition: TopicPartition) -> LeaderAndIsrPartitionState:
+    def _partition_state(self, partition: TopicPartition) -> LeaderAndIsrPartitionState:
         again = partition in self._half_read and self._pick(2) == 1
         self._leader_epochs[partition] += 0 if again else self._one((1, 1, 1, 1, 0, 0, 2))
         self._partition_epochs[partition] += self._one((1, 1, 1, 0, 2))

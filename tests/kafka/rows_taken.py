@@ -38,9 +38,10 @@ def main() -> int:
     asked.add_argument("--release", action="append", choices=RELEASES, help="a release, by default all; repeatable")
     asked.add_argument("--sequences", type=int, default=500, metavar="N", help="how many sequences per release")
     asked.add_argument("--seed", type=int, default=0, metavar="N", help="the seed of the sequences")
-    given = asked.parse_args()
+    arguments = asked.parse_args()
     tallies = {
-        release: tally_of(release, given.seed, given.sequences) for release in given.release or reversed(RELEASES)
+        release: tally_of(release, arguments.seed, arguments.sequences)
+        for release in arguments.release or reversed(RELEASES)
     }
     print(report(tallies))
     return 1 if missing(tallies) else 0

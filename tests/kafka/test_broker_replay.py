@@ -92,15 +92,15 @@ def test_k1_is_absent_when_fixed(tmp_path: Path) -> None:
     """On 1.0.2, whose listener puts a Reelect: after the same interference there is a controller."""
     run = asked("K1", "--on", "1.0", "--afterwards", "1", "--json", TMPDIR=str(tmp_path))
     assert run.returncode == 0, run.stdout + run.stderr
-    told = json.loads(run.stdout)
-    assert (told["release"], told["specified"], told["happens"]) == (WITHOUT_K1, "holds", False)
-    assert (told["as_specified"], told["departure"], told["afterwards"]) == (True, "", 1.0)
-    assert told["versions"]["zookeeper"] == "3.8.4"
-    compared = {each["what"]: (each["specified"], each["seen"]) for each in told["compared"]}
+    output = json.loads(run.stdout)
+    assert (output["release"], output["specified"], output["happens"]) == (WITHOUT_K1, "holds", False)
+    assert (output["as_specified"], output["departure"], output["afterwards"]) == (True, "", 1.0)
+    assert output["versions"]["zookeeper"] == "3.8.4"
+    compared = {each["what"]: (each["specified"], each["seen"]) for each in output["compared"]}
     assert compared["/controller"] == ("broker 0", "broker 0")
     assert compared["/controller_epoch"] == ("3", "3")
     assert compared["broker 0: ActiveControllerCount"] == ("1", "1")
-    actions = [each["action"] for each in told["steps"]]
+    actions = [each["action"] for each in output["steps"]]
     assert actions.count("operator_deletes_controller") == 2
     assert actions[-1] == "handle_event"
     assert not list(tmp_path.iterdir())
@@ -285,9 +285,9 @@ def has_ended(process: int) -> bool:
     return bool(select.select([process], [], [], SOON)[0])
 
 
-def rows(told: str) -> dict[str, tuple[str, str]]:
+def rows(output: str) -> dict[str, tuple[str, str]]:
     """The final table: the value, as specified, and as observed."""
-    cells = [re.split(r" {2,}", line.strip()) for line in told.splitlines() if re.match(r"  [/bt]", line)]
+    cells = [re.split(r" {2,}", line.strip()) for line in output.splitlines() if re.match(r"  [/bt]", line)]
     return {what: (specified, seen) for what, specified, seen in cells}
 
 
@@ -334,7 +334,7 @@ def test_a_release_is_known_by_its_line() -> None:
 
 
 @pytest.mark.usefixtures("processes")
-def test_which_release_of_zookeeper() -> None:
+def test_zookeeper_release_is_the_one_kafka_ships() -> None:
     """The one whose jar comes with the release of Kafka."""
     assert [Processes(release).zookeeper_version for release in (NEWEST, WITHOUT_K1)] == ["3.8.4", "3.8.4"]
 

@@ -23,8 +23,8 @@ from tests.kafka.channel_comparison import (
     Break,
     Command,
     Misanswer,
+    Observation,
     RemoveBroker,
-    Seen,
     Send,
     Shutdown,
     Start,
@@ -47,7 +47,7 @@ LONG = int(os.environ.get("CHANNEL_SEQUENCES", 2_000))
 OUTCOMES = {"read", "read again", "answered NONE", "refused", "not_sent", "waits", "nothing waits"}
 """Events that many sequences produce: proof that they reach everywhere."""
 
-Told: TypeAlias = Sequence[tuple[Sequence[Command], Sequence[Seen]]]
+ObservedSequences: TypeAlias = Sequence[tuple[Sequence[Command], Sequence[Observation]]]
 """Sequences, each with Kafka's observations."""
 
 
@@ -88,7 +88,7 @@ def agreed(kafka: KafkaReceivers, seed: int, count: int) -> set[str]:
     return happened
 
 
-def what_happened(seen: Sequence[Seen]) -> Iterator[str]:
+def what_happened(seen: Sequence[Observation]) -> Iterator[str]:
     """The notable events in observations of Kafka."""
     read: set[int] = set()
     for now in seen:
@@ -137,12 +137,12 @@ RULES: dict[str, tuple[list[int], Sequence[Command]]] = {
 
 
 @pytest.fixture(scope="module")
-def ruled(receiver: KafkaReceivers) -> Told:
+def ruled(receiver: KafkaReceivers) -> ObservedSequences:
     """The case of each rule, with Kafka's observations."""
     return list(all_asked(receiver, (sequence for _, sequence in RULES.values())))
 
 
-def test_channel_rules_equal_kafkas(ruled: Told) -> None:
+def test_channel_rules_equal_kafkas(ruled: ObservedSequences) -> None:
     """Kafka's broker reads these requests, and both sides agree."""
     for (name, (reads, _)), (sequence, seen) in zip(RULES.items(), ruled, strict=True):
         compare(sequence, seen)
@@ -150,6 +150,6 @@ def test_channel_rules_equal_kafkas(ruled: Told) -> None:
 
 
 @pytest.mark.parametrize("kind", [kind for kind, _ in MUTANTS], ids=lambda kind: kind.__name__)
-def test_kafka_refutes_each_mutant(ruled: Told, kind: Kind) -> None:
+def test_kafka_refutes_each_mutant(ruled: ObservedSequences, kind: Kind) -> None:
     """The mutants are those that the scenarios of the core catch."""
     assert any(is_contradicted(sequence, seen, kind) for sequence, seen in ruled)

@@ -29,13 +29,13 @@ def test_conforming_exits_0() -> None:
     """One JSON object, and exit code 0."""
     run = asked("--max-states", "100", "--json", "--set", "brokers=1")
     assert run.returncode == 0, run.stderr
-    told = json.loads(run.stdout)
-    assert (told["verdict"], told["release"], told["states"]) == ("conforms", "3.9.1", 100)
-    assert told["constants"]["brokers"] == 1
-    assert told["constants"]["receiving_broker"] is False
-    assert told["switches"]["fence_zk"] is True
-    assert told["steps"] > told["runs"] == told["classes"] + len(told["divergences"]) > 50
-    assert (told["differences"], told["vanished"]) == ([], {})
+    output = json.loads(run.stdout)
+    assert (output["verdict"], output["release"], output["states"]) == ("conforms", "3.9.1", 100)
+    assert output["constants"]["brokers"] == 1
+    assert output["constants"]["receiving_broker"] is False
+    assert output["switches"]["fence_zk"] is True
+    assert output["steps"] > output["runs"] == output["classes"] + len(output["divergences"]) > 50
+    assert (output["differences"], output["vanished"]) == ([], {})
 
 
 @pytest.mark.usefixtures("kafka")

@@ -173,7 +173,7 @@ NAMED_AGAIN: dict[str, Any] = {
 
 
 @pytest.mark.long
-def test_the_shortest_way_to_each_divergence_is_as_long_as_it_says() -> None:
+def test_the_shortest_path_to_each_divergence_has_the_recorded_length() -> None:
     """Except D11, which needs two brokers and many states; D24 needs a client other than a broker."""
     lengths: dict[str, int] = {}
     for system, release, states, constants in (
@@ -313,7 +313,7 @@ REQUESTS: dict[str, Any] = {
 """Controllers' requests, and little else."""
 
 
-def test_what_controllers_send(kafka: Harness) -> None:
+def test_requests_of_controllers_equal_kafkas(kafka: Harness) -> None:
     """The controller epochs in flight are as specified, and controllers inform brokers of a new broker at once."""
     result = compared(kafka, states=2_500, **REQUESTS)
     assert result.conforms, result
@@ -495,6 +495,6 @@ def test_other_releases(release: str) -> None:
         assert ("D9" in result.known) == (release == "2.1.1")
         left = compared(kafka, states=1_000, **{**switches, **OUTLIVING})
         assert left.conforms, left
-        told = compared(kafka, states=1_000, **{**switches, **ISR_CHANGES, "receiving_broker": True})
-        assert told.conforms, told
-        assert {"D12", "D14"} <= set(told.known)
+        outcome = compared(kafka, states=1_000, **{**switches, **ISR_CHANGES, "receiving_broker": True})
+        assert outcome.conforms, outcome
+        assert {"D12", "D14"} <= set(outcome.known)

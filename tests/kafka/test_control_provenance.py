@@ -93,7 +93,7 @@ CASES: Mapping[Compared, list[list[ControlCommand]]] = {
     ],
     Compared.SettledController: [ADDED, AS_ASKED, TO_BE_DELETED, LEADERLESS, LEFT_BEHIND, ELECTED_THOUGH_DELETED],
 }
-Told = Sequence[tuple[Sequence[ControlCommand], Sequence[Any]]]
+ObservedSequences = Sequence[tuple[Sequence[ControlCommand], Sequence[Any]]]
 """Sequences, each with Kafka's observations."""
 
 
@@ -115,9 +115,9 @@ def another(value: Any) -> Any:
     return next(each for each in type(value) if each is not value) if isinstance(value, Enum) else not value
 
 
-def contradicted(side: Side, release: str, told: Told) -> bool:
+def contradicted(side: Side, release: str, sequences: ObservedSequences) -> bool:
     """Whether Kafka differs in any of these sequences."""
-    return any(goes_another_way(side.plane(release), *each) for each in told)
+    return any(goes_another_way(side.plane(release), *each) for each in sequences)
 
 
 def goes_another_way(ours: Any, sequence: Iterable[ControlCommand], seen: Iterable[Any]) -> bool:
@@ -141,12 +141,12 @@ def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
             side.drawing(Random(f"{SEED} {number}").randrange, release).sequence(LENGTH)
             for number in range(SEQUENCES)
         )
-        told = list(real_controllers(release).of(side.call, [*CASES[classes], *drawn]))
-        assert not contradicted(side, release, told)
+        seen = list(real_controllers(release).of(side.call, [*CASES[classes], *drawn]))
+        assert not contradicted(side, release, seen)
         for rule in sorted(left):
             with monkeypatch.context() as changing:
                 changing.setattr(side.module, "control_design_of", turned_round(rule))
-                if contradicted(side, release, told):
+                if contradicted(side, release, seen):
                     left.remove(rule)
         if not left:
             break

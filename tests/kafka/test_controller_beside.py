@@ -52,7 +52,7 @@ NOT_MET: Mapping[str, set[str]] = {
 """The events that a release does not have."""
 LARGE = {"partitions": 10_000, "brokers": 20}
 """A large cluster."""
-Seen = Mapping[str, Any]
+Observation = Mapping[str, Any]
 """The observation of Kafka after a command."""
 
 
@@ -61,13 +61,13 @@ def drawn(seed: int, count: int, release: str = RELEASE) -> Iterable[list[Contro
     return (EventDrawing(Random(f"{seed} {number}").randrange, release).sequence(LENGTH) for number in range(count))
 
 
-def chosen(choices: bytes) -> list[ControlCommand]:
+def commands_from(choices: bytes) -> list[ControlCommand]:
     """The sequence of these choices, which Hypothesis can simplify; after the last choice, the simplest ones."""
     remaining = iter(choices)
     return EventDrawing(lambda below: next(remaining, 0) % below).sequence(LENGTH)
 
 
-def asked(kafka: RealController, *sequence: ControlCommand) -> tuple[Sequence[ControlCommand], Sequence[Seen]]:
+def asked(kafka: RealController, *sequence: ControlCommand) -> tuple[Sequence[ControlCommand], Sequence[Observation]]:
     """A sequence, and Kafka's observations."""
     [(_, seen)] = kafka.of("Events", [sequence])
     return sequence, seen
@@ -75,7 +75,7 @@ def asked(kafka: RealController, *sequence: ControlCommand) -> tuple[Sequence[Co
 
 def compare(
     sequence: Sequence[ControlCommand],
-    seen: Sequence[Seen],
+    seen: Sequence[Observation],
     release: str = RELEASE,
     processor: type[ControllerEventProcessor] = ControllerEventProcessor,
     controller: type[KafkaController] = KafkaController,
@@ -84,8 +84,8 @@ def compare(
     ours = ControllerBeside(release, processor, controller)
     for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
         disagreements = ours.disagreements(command, now)
-        told = "\n".join(["after", *map(str, sequence[: number + 1]), *map(str, disagreements)])
-        assert not disagreements, told
+        message = "\n".join(["after", *map(str, sequence[: number + 1]), *map(str, disagreements)])
+        assert not disagreements, message
     return ours
 
 
@@ -98,7 +98,7 @@ def test_the_controller_equals_kafkas(real_controller: RealController, first_see
 
     @seeded(first_seed)
     @settings(max_examples=200, database=None)
-    @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(chosen))
+    @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(commands_from))
     def both_agree(sequence: list[ControlCommand]) -> None:
         compare(*asked(real_controller, *sequence))
 
@@ -170,7 +170,7 @@ FAILS: list[ControlCommand] = [
 """The reassignment fails after U2, since a-0 never had a leader."""
 
 
-def topics(seen: Sequence[Seen]) -> set[str]:
+def topics(seen: Sequence[Observation]) -> set[str]:
     """The topics that exist at the end."""
     znodes = next(now["znodes"] for now in reversed(seen) if "znodes" in now)
     return {topic for topic in "aei" if f"/brokers/topics/{topic}" in znodes}
@@ -280,13 +280,13 @@ BOUNCED: list[ControlCommand] = [
 ]
 
 
-@pytest.mark.parametrize(("release", "told"), [("1.1.1", False), ("2.2.2", True)])
-def test_until_2_1_a_leader_that_is_back_before_the_controller_looks_is_told_nothing(
-    real_controllers: RealControllers, release: str, told: bool
+@pytest.mark.parametrize(("release", "sent"), [("1.1.1", False), ("2.2.2", True)])
+def test_until_2_1_a_quickly_restarted_leader_receives_no_leader_and_isr(
+    real_controllers: RealControllers, release: str, sent: bool
 ) -> None:
     """B5: ZooKeeper names it as the leader, but it does not know."""
     ours = compare(*asked(real_controllers(release), *BOUNCED), release)
-    assert any(isinstance(request, LeaderAndIsrRequest) for request in ours.sent.get(1, ())) is told
+    assert any(isinstance(request, LeaderAndIsrRequest) for request in ours.sent.get(1, ())) is sent
 
 
 COMES_FIRST = (and_all({"do": "wait"}),)
@@ -341,7 +341,7 @@ def test_a_topic_waits_that_had_to_wait_in_an_earlier_life(
 
 
 @pytest.mark.parametrize("release", OLDER)
-def test_older_releases_behave_alike(real_controllers: RealControllers, release: str) -> None:
+def test_older_releases_share_the_finding(real_controllers: RealControllers, release: str) -> None:
     """K8. In 2.4 another replica stays in the ISR of a topic that is deleted, so only the topics are compared."""
     kafka = real_controllers(release)
     [(_, seen)] = kafka.of("Events", [GOES_AND_COMES])
@@ -462,13 +462,13 @@ def test_the_benchmark_beside_kafka(
 # Mistakes.
 
 
-def less(told: Any) -> Any:
+def less(value: Any) -> Any:
     """An observation with one element removed; None if that is impossible."""
-    match told:
-        case dict() if told:
-            return dict(list(told.items())[:-1])
-        case list() if told:
-            return told[:-1]
+    match value:
+        case dict() if value:
+            return dict(list(value.items())[:-1])
+        case list() if value:
+            return value[:-1]
     return None
 
 
@@ -488,10 +488,10 @@ def test_an_altered_observation_is_detected(real_controller: RealController) -> 
     compare(sequence, seen)
     noticed = set()
     for number, now in enumerate(seen):
-        for name, told in now.items():
-            if less(told) is None or name in ("epoch", "active", "left_in_batches", "registered"):
+        for name, value in now.items():
+            if less(value) is None or name in ("epoch", "active", "left_in_batches", "registered"):
                 continue
-            altered = [*seen[:number], {**now, name: less(told)}, *seen[number + 1 :]]
+            altered = [*seen[:number], {**now, name: less(value)}, *seen[number + 1 :]]
             with pytest.raises(AssertionError):
                 compare(sequence, altered)
             noticed.add(name)

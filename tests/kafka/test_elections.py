@@ -28,13 +28,16 @@ from tests.kafka.conftest import RELEASE, calling
 OTHERS = [each for each in releases() if Release("1.1.0") <= Release(each) and each != RELEASE]
 """The other releases with jars that have these strategies."""
 
-UNTOLD: Mapping[str, Strategy] = {**STRATEGIES, "controlled-shutdown": leader_for_controlled_shutdown_1_1}
+STRATEGIES_UNTIL_2_0: Mapping[str, Strategy] = {
+    **STRATEGIES,
+    "controlled-shutdown": leader_for_controlled_shutdown_1_1,
+}
 """The releases from 1.1 to 2.0."""
 
 
 def strategies_of(release: str) -> Mapping[str, Strategy]:
     """The strategies of a release since 1.1."""
-    return UNTOLD if Release(release) < Release("2.1.0") else STRATEGIES
+    return STRATEGIES_UNTIL_2_0 if Release(release) < Release("2.1.0") else STRATEGIES
 
 
 class Question(NamedTuple):
@@ -67,7 +70,7 @@ class Difference(NamedTuple):
     ours: ElectionResult
 
 
-def told(result: ElectionResult, kafka: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def in_kafkas_form(result: ElectionResult, kafka: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """A result in Kafka's form; it includes whether it is unclean only if Kafka says so."""
     if result == NO_ELIGIBLE_LEADER:
         return None
@@ -96,7 +99,7 @@ def differences(
     answers = pure.of("Elections", (question.asked() for question in questions))
     for question, (_, kafka) in zip(questions, answers, strict=True):
         result = altered(question.case, question.case.elect(strategies[question.strategy]))
-        if told(result, kafka) != kafka:
+        if in_kafkas_form(result, kafka) != kafka:
             yield Difference(question, kafka, result)
 
 
@@ -199,8 +202,8 @@ def test_every_election_in_other_releases(release: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("release", [each for each in OTHERS if strategies_of(each) is UNTOLD])
-def test_brokers_that_shut_down_are_not_told(release: str) -> None:
+@pytest.mark.parametrize("release", [each for each in OTHERS if strategies_of(each) is STRATEGIES_UNTIL_2_0])
+def test_brokers_shutting_down_receive_no_request(release: str) -> None:
     """1.1 and 2.0 do not inform them; there is no other difference from later releases."""
     with calling(release) as others:
         found = list(differences(others, among(3)))

@@ -171,7 +171,7 @@ def test_a_leader_that_shrinks_its_isr_meanwhile_loses_the_partition() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("release", SEEN["K10"])
 @pytest.mark.parametrize("lost", [True, False], ids=["the answer is lost", "it comes late"])
-def test_a_leader_whose_isr_is_written_unheard_changes_it_no_more(release: str, lost: bool) -> None:
+def test_a_leader_whose_isr_change_is_unheard_is_stuck(release: str, lost: bool) -> None:
     """Its follower is dead, so nothing is acknowledged; a restarted follower does not rejoin the ISR."""
 
     async def stuck() -> None:
@@ -253,7 +253,7 @@ def test_an_election_of_a_partition_that_never_had_a_leader_keeps_controllers_fa
 
 @pytest.mark.long
 @pytest.mark.parametrize(("release", "takes_over"), [("0.11.0.3", False), ("1.0.2", False), ("1.1.1", True)])
-def test_what_is_left_of_a_deletion_keeps_brokers_from_taking_over(release: str, takes_over: bool) -> None:
+def test_a_node_left_of_a_deletion_prevents_failover(release: str, takes_over: bool) -> None:
     """A node of a topic that is already deleted; ZooKeeper is our own, in memory."""
     leftover = delete_topics_topic_path("t")
 

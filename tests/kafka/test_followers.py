@@ -15,7 +15,7 @@ from statemachines.changes.truncating import MATCH_FETCH_EPOCH
 from statemachines.messages.control_requests import UpdateMetadataRequest
 from tests.kafka.conftest import RELEASE, Receivers
 from tests.kafka.receiver_comparison import BROKER, BROKER_EPOCH, KafkaReceivers, request_written
-from tests.kafka.test_leaders import Command, append, told
+from tests.kafka.test_leaders import Command, append, leader_and_isr
 
 LEADER = 2
 RELEASES = ("2.8.0", RELEASE)
@@ -41,9 +41,9 @@ def fetch(epoch: int, end_offset: int, log_start: int = 0, meanwhile: Sequence[C
 def follows(epochs: Sequence[int], epoch: int, partition: int = 0) -> Iterator[Command]:
     """Broker 1 wrote records in these leader epochs, and follows broker 2 in a later one."""
     for each in sorted({*epochs}):
-        yield told(BROKER, each, (BROKER, LEADER), partition)
+        yield leader_and_isr(BROKER, each, (BROKER, LEADER), partition)
         yield append(epochs.count(each), partition)
-    yield told(LEADER, epoch, (BROKER, LEADER), partition)
+    yield leader_and_isr(LEADER, epoch, (BROKER, LEADER), partition)
 
 
 def last_seen(kafka: KafkaReceivers, cases: Sequence[Sequence[Command]]) -> list[Any]:
@@ -70,7 +70,7 @@ def test_an_answer_that_arrives_two_leader_epochs_later(
 ) -> None:
     """KAFKA-18991: the follower obeys it until 3.9.0, if the fetcher has survived for another partition."""
     more = follows([0], 1, partition=1) if follows_more else ()
-    meanwhile = [told(BROKER, 2, [BROKER]), told(LEADER, 3, (BROKER, LEADER))]
+    meanwhile = [leader_and_isr(BROKER, 2, [BROKER]), leader_and_isr(LEADER, 3, (BROKER, LEADER))]
     case = [ALIVE, *more, *follows([0], 1), fetch(0, 0, meanwhile=meanwhile)]
     (seen,) = last_seen(receivers(release), [case])
     obeyed = follows_more and not MATCH_FETCH_EPOCH.at(release)

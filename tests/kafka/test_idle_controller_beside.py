@@ -49,8 +49,8 @@ def compare_all(
         ours = IdleControllerBeside(release)
         for number, (command, now) in enumerate(zip(sequence, seen, strict=True)):
             disagreements = ours.disagreements(command, now)
-            told = "\n".join(["after", *map(str, sequence[: number + 1]), *map(str, disagreements)])
-            assert not disagreements, told
+            message = "\n".join(["after", *map(str, sequence[: number + 1]), *map(str, disagreements)])
+            assert not disagreements, message
     return ours
 
 
@@ -156,7 +156,7 @@ NEVER_SEEN: list[ControlCommand] = [
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_leader_that_is_back_before_the_controller_looks_is_told_nothing(
+def test_a_quickly_restarted_leader_receives_no_leader_and_isr(
     real_controllers: RealControllers, release: str
 ) -> None:
     """B5: ZooKeeper names it as the leader, but it does not know."""
@@ -174,7 +174,7 @@ def test_a_topic_stays_that_is_to_be_deleted_before_a_controller_has_seen_it(
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_what_is_added_to_the_node_begins(real_controllers: RealControllers, release: str) -> None:
+def test_a_partition_added_to_the_reassignment_node_begins(real_controllers: RealControllers, release: str) -> None:
     """It begins at once, while another partition moves, and is still there when that one has arrived."""
     ours = compare_all(real_controllers, [ADDED], release)
     assert ours.context.state.partitions_being_reassigned == {TopicPartition("c", 21)}
@@ -188,7 +188,9 @@ def test_a_move_goes_on_whose_topic_is_to_be_deleted(real_controllers: RealContr
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_what_is_assigned_as_asked_waits_for_nothing(real_controllers: RealControllers, release: str) -> None:
+def test_a_reassignment_to_the_current_replicas_does_not_block_deletion(
+    real_controllers: RealControllers, release: str
+) -> None:
     """It has not completed, but leaves the node when another controller takes over, and the topic is deleted."""
     ours = compare_all(real_controllers, [AS_ASKED], release)
     assert ours.context.state.topics_ineligible_for_deletion == frozenset()
@@ -269,9 +271,9 @@ def test_a_failover_of_0_10_asks_in_this_order(real_controllers: RealControllers
     assert ours.asked == [ISR_CHANGE_NOTIFICATION, *failover[len(begin) :], *deletions]
 
 
-@pytest.mark.parametrize(("release", "told"), [("0.11.0.3", True), ("1.0.2", False)])
-def test_brokers_are_told_of_one_that_led_nothing(
-    real_controllers: RealControllers, release: str, told: bool
+@pytest.mark.parametrize(("release", "sent"), [("0.11.0.3", True), ("1.0.2", False)])
+def test_until_0_11_brokers_hear_of_a_dead_broker_that_led_nothing(
+    real_controllers: RealControllers, release: str, sent: bool
 ) -> None:
     """Since 1.0 not if another partition has no leader, which counts as lost; its removal from the ISR is sent."""
     ours = compare_all(real_controllers, [LEADERLESS], release)
@@ -280,4 +282,4 @@ def test_brokers_are_told_of_one_that_led_nothing(
         for request in ours.sent[4]
         if isinstance(request, UpdateMetadataRequest) and len(request.partitionStates) == 2
     ]
-    assert bool(everything) is told
+    assert bool(everything) is sent

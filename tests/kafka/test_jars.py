@@ -85,7 +85,9 @@ def test_sources_are_another_jar(repository: Path, tmp_path: Path) -> None:
     }
 
 
-def test_what_two_releases_need_is_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Path) -> None:
+def test_a_jar_that_two_releases_need_is_fetched_once(
+    repository: Path, lock: Callable[..., None], tmp_path: Path
+) -> None:
     """The second release finds it in the cache."""
     lock()
     fetched = class_path("9.9")

@@ -41,7 +41,7 @@ def test_the_newest_folder_that_is_not_newer(tmp_path: Path) -> None:
     assert sources_for("3.9.1", tmp_path) == [beside, newest]
 
 
-def test_what_every_release_has(tmp_path: Path) -> None:
+def test_common_files_belong_to_every_release(tmp_path: Path) -> None:
     """A release's own file of the same name replaces it."""
     common, family = tmp_path / "common", tmp_path / "family"
     of_all, replaced, own = common / "A.java", common / "in" / "B.java", family / "from-1.0" / "in" / "B.java"

@@ -71,7 +71,7 @@ class History(NamedTuple):
         """The case as Kafka takes it."""
         return {**self._asdict(), "operations": list(self.operations), "asked": list(ASKED)}
 
-    def told(self, rules: Rules) -> dict[str, Any]:
+    def expected(self, rules: Rules) -> dict[str, Any]:
         """The final observation by these rules."""
         try:
             epochs = rules.load(self.file or "")
@@ -108,11 +108,11 @@ class Contradiction(NamedTuple):
     ours: dict[str, Any]
 
 
-Seen: TypeAlias = Sequence[tuple[History, dict[str, Any]]]
+Observed: TypeAlias = Sequence[tuple[History, dict[str, Any]]]
 """Histories with Kafka's final observations."""
 
 
-def seen(pure: PureCalls, histories: Iterable[History]) -> Seen:
+def seen(pure: PureCalls, histories: Iterable[History]) -> Observed:
     """A release's final observations of these.
 
     A file is compared only if it has entries: releases differ in whether they write an empty one. They also differ in
@@ -120,29 +120,29 @@ def seen(pure: PureCalls, histories: Iterable[History]) -> Seen:
     """
     histories = list(histories)
     answers = pure.of("LeaderEpochCaches", (history.asked() for history in histories))
-    return [(history, comparable(history, told)) for history, (_, told) in zip(histories, answers, strict=True)]
+    return [(history, comparable(history, kafka)) for history, (_, kafka) in zip(histories, answers, strict=True)]
 
 
-def comparable(history: History, told: dict[str, Any]) -> dict[str, Any]:
+def comparable(history: History, kafka: dict[str, Any]) -> dict[str, Any]:
     """The comparable parts of an answer."""
-    if "error" in told:
+    if "error" in kafka:
         return {"error": "refused"}
-    return told if history.operations and told["entries"] else {**told, "file": None}
+    return kafka if history.operations and kafka["entries"] else {**kafka, "file": None}
 
 
-def contradictions(seen: Seen, rules: Rules) -> list[Contradiction]:
+def contradictions(seen: Observed, rules: Rules) -> list[Contradiction]:
     """The histories that these rules end differently."""
-    told = ((history, kafka, history.told(rules)) for history, kafka in seen)
-    return [Contradiction(*each) for each in told if each[1] != each[2]]
+    both = ((history, kafka, history.expected(rules)) for history, kafka in seen)
+    return [Contradiction(*each) for each in both if each[1] != each[2]]
 
 
 @pytest.fixture(scope="module")
-def two_operations(pure: PureCalls) -> Seen:
+def two_operations(pure: PureCalls) -> Observed:
     """Every sequence of two operations, on the newest release."""
     return seen(pure, sequences(2))
 
 
-def test_every_sequence_of_two_operations(two_operations: Seen) -> None:
+def test_every_sequence_of_two_operations(two_operations: Observed) -> None:
     """The cache, its answers and its file equal Kafka's."""
     assert len(two_operations) == 1 + 24 + 24**2
     assert contradictions(two_operations, NEWEST) == []
@@ -157,7 +157,7 @@ def test_every_sequence_of_two_operations(two_operations: Seen) -> None:
     ],
     ids=["assigns as before 2.0.1", "answers as in 2.0.0", "takes the start for the end"],
 )
-def test_rules_that_are_wrong(two_operations: Seen, wrong: Rules) -> None:
+def test_rules_that_are_wrong(two_operations: Observed, wrong: Rules) -> None:
     """Kafka contradicts them."""
     assert contradictions(two_operations, wrong)
 
@@ -196,15 +196,15 @@ def test_files(pure: PureCalls) -> None:
     assert contradictions(seen(pure, OF_FILES), NEWEST) == []
 
 
-def test_what_escapes_the_handling_of_bad_files(pure: PureCalls) -> None:
+def test_bad_files_raise_different_errors_since_3_1(pure: PureCalls) -> None:
     """Since 3.1 bad files are not all refused in the same way."""
     texts = {
         "0\nx\n": "KafkaStorageException",
         "0\n-1\n": "IllegalArgumentException",
         "0\n1\nx 0\n": "NumberFormatException",
     }
-    told = pure.of("LeaderEpochCaches", [History((), file=text).asked() for text in texts])
-    assert {case["file"]: answer["error"] for case, answer in told} == texts
+    answers = pure.of("LeaderEpochCaches", [History((), file=text).asked() for text in texts])
+    assert {case["file"]: answer["error"] for case, answer in answers} == texts
 
 
 @pytest.mark.long
@@ -229,10 +229,10 @@ def test_two_epochs_with_one_start_offset(release: str) -> None:
     """A cache before 2.0.1 keeps both, and the later rule would drop one."""
     both = History((("assign", 0, 0), ("assign", 1, 0), ("truncate_from_start", 0)))
     with calling(release) as calls:
-        [(_, kafka)] = told = seen(calls, [both])
+        [(_, kafka)] = histories = seen(calls, [both])
         assert kafka["entries"] == [[0, 0], [1, 0]]
-        assert contradictions(told, UNTIL_1_1) == []
-        assert contradictions(told, UNTIL_1_1._replace(truncate_from_start=LeaderEpochs.truncate_from_start))
+        assert contradictions(histories, UNTIL_1_1) == []
+        assert contradictions(histories, UNTIL_1_1._replace(truncate_from_start=LeaderEpochs.truncate_from_start))
 
 
 def test_the_newest_is_the_one_that_is_always_compared() -> None:

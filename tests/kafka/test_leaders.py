@@ -28,10 +28,10 @@ Command = dict[str, Any]
 
 def lead(epoch: int, isr: Sequence[int], partition: int = 0) -> Command:
     """Broker 1 becomes leader of a partition of brokers 1 and 2."""
-    return told(BROKER, epoch, isr, partition)
+    return leader_and_isr(BROKER, epoch, isr, partition)
 
 
-def told(leader: int, epoch: int, isr: Sequence[int], partition: int = 0) -> Command:
+def leader_and_isr(leader: int, epoch: int, isr: Sequence[int], partition: int = 0) -> Command:
     """Broker 1 receives who leads a partition of brokers 1 and 2."""
     state = LeaderAndIsrPartitionState(
         topicName="t",
@@ -110,10 +110,10 @@ def answered(kafka: KafkaReceivers, most_records: int) -> Iterator[tuple[Leader,
     cases = [[*leader.commands(), *(fetch(*each) for each in fetches)] for leader in leaders]
     for leader, observed in zip(leaders, seen(kafka, cases), strict=True):
         for (offset, epoch), after in zip(fetches, observed[-len(fetches) :], strict=True):
-            yield leader, offset, epoch, _told(after), after["led"]["t-0"]["followers"][str(FOLLOWER)]
+            yield leader, offset, epoch, _decoded_answer(after), after["led"]["t-0"]["followers"][str(FOLLOWER)]
 
 
-def _told(answer: Any) -> EpochEndOffset | Errors | None:
+def _decoded_answer(answer: Any) -> EpochEndOffset | Errors | None:
     if answer["error"] != "NONE":
         return Errors[answer["error"]]
     return EpochEndOffset(*answer["diverging"]) if "diverging" in answer else None
@@ -145,9 +145,7 @@ def test_every_fetch_equals_kafkas(receivers: Receivers, release: str, most_reco
 
 
 @pytest.mark.parametrize(("release", "high_watermark"), [("2.8.0", 2), ("2.8.2", 1), (RELEASE, 1)])
-def test_what_a_follower_is_about_to_cut_off_is_committed(
-    receivers: Receivers, release: str, high_watermark: int
-) -> None:
+def test_a_follower_truncates_committed_records(receivers: Receivers, release: str, high_watermark: int) -> None:
     """KAFKA-13141: the follower's log is as long as the leader's, but its last record is another."""
     case = [lead(0, [BROKER]), append(), lead(1, [BROKER, FOLLOWER]), append(), fetch(2, last_fetched_epoch=0)]
     ((*_, last),) = seen(receivers(release), [case])
@@ -156,7 +154,7 @@ def test_what_a_follower_is_about_to_cut_off_is_committed(
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_member_that_is_none_of_its_replicas(receivers: Receivers, release: str) -> None:
+def test_an_isr_member_that_is_not_a_replica(receivers: Receivers, release: str) -> None:
     """KAFKA-9672: until 2.8 the task that shrinks ISRs fails at such a member and reaches no later partition."""
     replicas, members, stranger = (BROKER, FOLLOWER), [BROKER, FOLLOWER], 7
     for its in (None, *range(4)):

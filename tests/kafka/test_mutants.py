@@ -21,7 +21,7 @@ from spec.systems.controller import ControllerLife
 from spec.systems.controller_election import ControllerElection
 from spec.systems.partitions import Partitions
 from spec.systems.topic_deletion import TopicDeletion
-from tests.kafka.test_controller_beside import Seen, and_all, asked, compare
+from tests.kafka.test_controller_beside import Observation, and_all, asked, compare
 from tests.mutants import put_in_place
 from tests.statemachines.test_cluster_mutants import (
     MUTANTS,
@@ -92,7 +92,7 @@ STORY: Final[Sequence[ControlCommand]] = [
 """Enough for Kafka to contradict every mutant."""
 
 
-def told(system: Specification) -> set[str]:
+def unexpected_verdicts(system: Specification) -> set[str]:
     """The broken properties, and the unmet witnesses."""
     found = check(system, keep_going=True).properties
     return {each.name for each in found if each.verdict in ("violated", "unwitnessed")}
@@ -106,20 +106,20 @@ def test_the_specification_detects_a_mutant(
     mutant: type[Any], system: Specification, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By a property or witness that holds without the mutant."""
-    assert told(system) == set()
+    assert unexpected_verdicts(system) == set()
     put_in_place(mutant, monkeypatch)
-    assert name in told(system)
+    assert name in unexpected_verdicts(system)
 
 
 @pytest.fixture(scope="module")
-def seen(real_controller: RealController) -> Sequence[Seen]:
+def seen(real_controller: RealController) -> Sequence[Observation]:
     """Kafka's observations of the story."""
     return asked(real_controller, *STORY)[1]
 
 
 @each_mutant
 def test_kafka_refutes_a_mutant(
-    mutant: type[Any], system: Specification, name: str, seen: Sequence[Seen], monkeypatch: pytest.MonkeyPatch
+    mutant: type[Any], system: Specification, name: str, seen: Sequence[Observation], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Kafka agrees with the correct controller."""
     compare(STORY, seen)

@@ -140,7 +140,7 @@ def test_a_leader_that_shuts_down_is_not_eligible(real_controller: PathRunner) -
     assert deviation_in(following.mapping, task, answer) is None
 
 
-def test_what_does_not_come(real_controller: PathRunner) -> None:
+def test_missing_events_and_batches_are_reported(real_controller: PathRunner) -> None:
     """The error of the step reports an event missing from Kafka's queue, and a batch that Kafka does not make."""
     empty: Any = (), ()
     cases: list[list[ControlCommand]] = [

@@ -61,18 +61,18 @@ def test_a_held_frame_delays_all_after_it(server: Server) -> None:
     through(server, lambda request: request.path == "/held", story)
 
 
-def test_one_is_held_after_the_other(server: Server) -> None:
+def test_requests_are_held_one_by_one(server: Server) -> None:
     """Each has its own reply, with the code that the client receives; a failed multi has its operation's code."""
 
     async def story(proxy: Proxy, client: Connection) -> None:
         asked = asyncio.create_task(
             asyncio.to_thread(client.ask, Create("/one", b""), Create("/one", b""), Multi((Delete("/one", 7),)))
         )
-        told = []
+        answers = []
         for _ in range(3):
             held = await proxy.next_held()
-            told.append((str(held), (await held.release()).error))
-        assert told == [
+            answers.append((str(held), (await held.release()).error))
+        assert answers == [
             ("create2 /one", 0),
             ("create2 /one", Code.NODEEXISTS),
             ("multi: delete /one", Code.BADVERSION),
@@ -162,7 +162,7 @@ def test_a_server_that_is_not_there() -> None:
     asyncio.run(story())
 
 
-def test_what_is_no_frame_ends_the_connection(server: Server) -> None:
+def test_an_impossible_frame_length_ends_the_connection(server: Server) -> None:
     """A length that no frame has."""
 
     async def story() -> None:
@@ -229,7 +229,7 @@ def through(
 ) -> None:
     """Run a client that is connected through a proxy."""
 
-    async def told() -> None:
+    async def run_story() -> None:
         async with Proxy(server.address, holds, on_event) as proxy:
             client = await asyncio.to_thread(Connection, proxy.address, PATIENCE)
             try:
@@ -238,7 +238,7 @@ def through(
                 with suppress(OSError):
                     client.hang_up()
 
-    asyncio.run(told())
+    asyncio.run(run_story())
 
 
 def answers(asked: list[tuple[Frame, ...]]) -> list[Code]:

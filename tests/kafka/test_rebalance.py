@@ -102,30 +102,30 @@ class Difference(NamedTuple):
     ours: list[int]
 
 
-Seen: TypeAlias = Sequence[tuple[Cluster, list[int]]]
+Observed: TypeAlias = Sequence[tuple[Cluster, list[int]]]
 """Clusters with Kafka's choices."""
 
 
-def seen(pure: PureCalls, clusters: Iterable[Cluster]) -> Seen:
+def seen(pure: PureCalls, clusters: Iterable[Cluster]) -> Observed:
     """A release's choices in these clusters."""
     asked = list(clusters)
     answers = pure.of("Rebalances", (each.asked() for each in asked))
     return [(each, sorted(kafka)) for each, (_, kafka) in zip(asked, answers, strict=True)]
 
 
-def differences(seen: Seen, release: str = RELEASE, rule: Candidates = rebalance_candidates) -> list[Difference]:
+def differences(seen: Observed, release: str = RELEASE, rule: Candidates = rebalance_candidates) -> list[Difference]:
     """The clusters where this rule chooses differently."""
-    told = ((each, kafka, each.candidates(release, rule)) for each, kafka in seen)
-    return [Difference(*each) for each in told if each[1] != each[2]]
+    both = ((each, kafka, each.candidates(release, rule)) for each, kafka in seen)
+    return [Difference(*each) for each in both if each[1] != each[2]]
 
 
 @pytest.fixture(scope="module")
-def of_one_partition(pure: PureCalls) -> Seen:
+def of_one_partition(pure: PureCalls) -> Observed:
     """The newest release's choices for one partition."""
     return seen(pure, with_one_partition())
 
 
-def test_every_partition_among_three_brokers(of_one_partition: Seen) -> None:
+def test_every_partition_among_three_brokers(of_one_partition: Observed) -> None:
     """Kafka agrees whether it returns to its broker."""
     assert len(of_one_partition) == 15 * (1 + 4 * 8) * 3**3
     assert differences(of_one_partition) == []
@@ -185,12 +185,12 @@ def at_the_percentage(
 
 WRONG: dict[str, Candidates] = {
     "at the percentage": at_the_percentage,
-    "brokers that shut down, too": given_something_else(lambda given: {**given, "shutting_down": ()}),
-    "dead ones, too": given_something_else(lambda given: {**given, "live": range(3), "shutting_down": ()}),
+    "brokers that shut down, too": given_something_else(lambda asked: {**asked, "shutting_down": ()}),
+    "dead ones, too": given_something_else(lambda asked: {**asked, "live": range(3), "shutting_down": ()}),
     "without new partitions in the whole": given_something_else(
-        lambda given: {
-            **given,
-            "partitions": {name: each for name, each in given["partitions"].items() if each.isr is not None},
+        lambda asked: {
+            **asked,
+            "partitions": {name: each for name, each in asked["partitions"].items() if each.isr is not None},
         }
     ),
 }
@@ -230,5 +230,5 @@ def test_other_releases(release: str) -> None:
     """One partition in any state, pairs, and, in early releases, no choice while any is being reassigned."""
     reassigning = [each._replace(reassigned=frozenset({0})) for each in list(with_two_partitions())[::37]]
     with calling(release) as calls:
-        told = seen(calls, [*with_one_partition(), *list(with_two_partitions())[::7], *reassigning])
-    assert differences(told, release) == []
+        cases = seen(calls, [*with_one_partition(), *list(with_two_partitions())[::7], *reassigning])
+    assert differences(cases, release) == []

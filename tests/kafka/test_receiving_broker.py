@@ -51,10 +51,10 @@ from tests.kafka.receiver_comparison import (
     Command,
     FailDirectory,
     KafkaReceivers,
+    Observation,
     Receive,
     Register,
     Restart,
-    Seen,
     ShutDown,
     all_asked,
     as_of,
@@ -67,7 +67,7 @@ from tests.kafka.receiver_sequences import Drawing
 from tests.mutants import mutated
 from tests.statemachines.broker.test_kafka_apis import MUTANTS
 from tests.statemachines.control import T0, T1
-from tests.statemachines.receiving import EPOCH, Kinds, told
+from tests.statemachines.receiving import EPOCH, Kinds, leader_and_isr_state
 
 LENGTH = 15
 CHOICES = 512
@@ -102,7 +102,7 @@ SINCE = {"NOT_LEADER_OR_FOLLOWER": "3.0.0", "FENCED_LEADER_EPOCH": "2.6.0", "STA
 IDS = {"t": 1, "u": 1}
 
 
-def chosen(choices: bytes) -> list[Command]:
+def commands_from(choices: bytes) -> list[Command]:
     """The sequence of these choices, which Hypothesis can simplify; after the last choice, the simplest ones."""
     remaining = iter(choices)
     return Drawing(lambda below: next(remaining, 0) % below).sequence(LENGTH)
@@ -125,7 +125,7 @@ def test_the_broker_equals_kafkas(receiver: KafkaReceivers, first_seed: int) -> 
 
     @seeded(first_seed)
     @settings(max_examples=30, database=None)
-    @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(chosen))
+    @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(commands_from))
     def both_agree(sequence: list[Command]) -> None:
         compare(*asked(receiver, *sequence))
 
@@ -167,7 +167,7 @@ def agreed(kafka: KafkaReceivers, seed: int, count: int) -> set[str]:
     return happened
 
 
-def what_happened(now: Seen) -> Iterator[str]:
+def what_happened(now: Observation) -> Iterator[str]:
     """The notable events in observations of Kafka."""
     yield from (now.get("error", "NONE"), *now.get("partitions", {}).values())
     for name, hosted in now["all_partitions"].items():
@@ -197,7 +197,9 @@ EPOCHS = range(4)
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
-def test_which_controller_is_obeyed(receiver: KafkaReceivers, request_: Callable[[int, int], ControlRequest]) -> None:
+def test_requests_of_older_controllers_are_refused(
+    receiver: KafkaReceivers, request_: Callable[[int, int], ControlRequest]
+) -> None:
     """A controller not older than the newest, by `accepts`. After an accepted request its epoch is known."""
     epochs = list(product(EPOCHS, EPOCHS))
     cases = [[Receive(request_(epoch, BROKER_EPOCH)) for epoch in both] for both in epochs]
@@ -209,7 +211,7 @@ def test_which_controller_is_obeyed(receiver: KafkaReceivers, request_: Callable
 
 
 @pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
-def test_which_registration_is_meant(
+def test_requests_to_an_earlier_registration_are_refused(
     receiver: KafkaReceivers, request_: Callable[[int, int], ControlRequest]
 ) -> None:
     """Its own, an unknown later one, or any; otherwise not even the controller's epoch is learned."""
@@ -235,7 +237,7 @@ def lead(
     leader: int, leader_epoch: int, *, unread: tuple[str, ...] = (), failing: str = "", **fields: Any
 ) -> Receive:
     """LeaderAndIsr: the leader of t-0."""
-    states = (told(leader, leader_epoch, T0, **fields),)
+    states = (leader_and_isr_state(leader, leader_epoch, T0, **fields),)
     request = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, states, (leader,) if leader >= 0 else ())
     return Receive(request, IDS, failing=(failing,) if failing else (), unread=unread)
 
@@ -340,17 +342,17 @@ RULES: dict[str, tuple[str, Sequence[Command]]] = {
 """Kafka's error for t-0 in the response to the last command, or for the whole response."""
 
 
-Told: TypeAlias = Sequence[tuple[Sequence[Command], Sequence[Seen]]]
+ObservedSequences: TypeAlias = Sequence[tuple[Sequence[Command], Sequence[Observation]]]
 """Sequences, each with Kafka's observations."""
 
 
 @pytest.fixture(scope="module")
-def ruled(receiver: KafkaReceivers) -> Told:
+def ruled(receiver: KafkaReceivers) -> ObservedSequences:
     """The case of each rule, with Kafka's observations."""
     return ruled_by(receiver)
 
 
-def test_each_rule(ruled: Told) -> None:
+def test_each_rule(ruled: ObservedSequences) -> None:
     """Kafka gives this error, and both sides agree."""
     for (name, (error, _)), (sequence, seen) in zip(RULES.items(), ruled, strict=True):
         compare(sequence, seen)
@@ -397,22 +399,22 @@ HIDDEN: Mapping[str, set[str]] = {
 StopReplica has no epoch until 2.5, and requests have no broker epoch until 2.1."""
 
 
-def ruled_by(kafka: KafkaReceivers) -> Told:
+def ruled_by(kafka: KafkaReceivers) -> ObservedSequences:
     """The case of each rule, in the form of this release's controllers, with Kafka's observations."""
     return list(all_asked(kafka, (as_of(kafka.release, sequence) for _, sequence in RULES.values())))
 
 
 @pytest.fixture(scope="module", params=OLDER_OR_LONG)
-def ruled_before(request: pytest.FixtureRequest, receivers: Receivers) -> tuple[str, Told]:
+def ruled_before(request: pytest.FixtureRequest, receivers: Receivers) -> tuple[str, ObservedSequences]:
     """An older release, with the case of each rule."""
     release: str = request.param
     return release, ruled_by(receivers(release))
 
 
-def test_each_rule_in_older_releases(ruled_before: tuple[str, Told]) -> None:
+def test_each_rule_in_older_releases(ruled_before: tuple[str, ObservedSequences]) -> None:
     """Some errors differ; both sides agree there, too."""
-    release, told = ruled_before
-    for (name, (error, _)), (sequence, seen) in zip(RULES.items(), told, strict=True):
+    release, sequences = ruled_before
+    for (name, (error, _)), (sequence, seen) in zip(RULES.items(), sequences, strict=True):
         otherwise = ANSWERED_OTHERWISE.get(name, {})
         expected = next((its for its, releases in otherwise.items() if release in releases), error)
         assert (name, seen[-1]["partitions"].get("t-0", seen[-1]["error"])) == (name, expected)
@@ -422,22 +424,24 @@ def test_each_rule_in_older_releases(ruled_before: tuple[str, Told]) -> None:
             compare(sequence, seen, release=release)
 
 
-def hidden(told: Told, release: str) -> set[str]:
+def hidden(sequences: ObservedSequences, release: str) -> set[str]:
     """The rules that this release does not contradict when reversed. It contradicts none as it is."""
-    told = [each for name, each in zip(RULES, told, strict=True) if name not in NEVER_ASKED]
-    assert not any(is_contradicted(*each, Kinds(), release) for each in told)
-    return {rule for rule in COMPARED if not any(is_contradicted(*each, with_other(rule), release) for each in told)}
+    sequences = [each for name, each in zip(RULES, sequences, strict=True) if name not in NEVER_ASKED]
+    assert not any(is_contradicted(*each, Kinds(), release) for each in sequences)
+    return {
+        rule for rule in COMPARED if not any(is_contradicted(*each, with_other(rule), release) for each in sequences)
+    }
 
 
-def test_the_newest_release_contradicts_each_rule_turned_round(ruled: Told) -> None:
+def test_the_newest_release_contradicts_each_rule_turned_round(ruled: ObservedSequences) -> None:
     """Except those that another rule hides."""
     assert hidden(ruled, RELEASE) == HIDDEN[RELEASE]
 
 
-def test_an_older_release_contradicts_each_rule_turned_round(ruled_before: tuple[str, Told]) -> None:
+def test_an_older_release_contradicts_each_rule_turned_round(ruled_before: tuple[str, ObservedSequences]) -> None:
     """Its own rules, and those of the newest."""
-    release, told = ruled_before
-    assert hidden(told, release) == HIDDEN[release]
+    release, sequences = ruled_before
+    assert hidden(sequences, release) == HIDDEN[release]
 
 
 def test_each_rule_that_is_compared_shows_in_some_release() -> None:
@@ -447,20 +451,20 @@ def test_each_rule_that_is_compared_shows_in_some_release() -> None:
 
 
 @pytest.fixture(scope="module")
-def some(receiver: KafkaReceivers, ruled: Told) -> Told:
+def some(receiver: KafkaReceivers, ruled: ObservedSequences) -> ObservedSequences:
     """Sequences in which each mutant shows."""
     return [*all_asked(receiver, drawn(0, 15)), *ruled]
 
 
 @pytest.mark.parametrize("kinds", [kinds for kinds, _ in MUTANTS], ids=mutated)
-def test_kafka_refutes_each_mutant(some: Told, kinds: Kinds) -> None:
+def test_kafka_refutes_each_mutant(some: ObservedSequences, kinds: Kinds) -> None:
     """The mutants are those that the scenarios of the core catch."""
     assert any(is_contradicted(sequence, seen, kinds) for sequence, seen in some)
 
 
 def test_one_half_read_replica_has_the_others_refused(receiver: KafkaReceivers) -> None:
     """The whole request is refused, since it names a follower without log in that follower's own epoch. [K5]"""
-    both = (told(2, 0, T0), told(2, 0, T1))
+    both = (leader_and_isr_state(2, 0, T0), leader_and_isr_state(2, 0, T1))
     sequence, seen = asked(
         receiver, ALL, UNREAD, Receive(LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, both, (2,)), IDS)
     )
@@ -496,7 +500,7 @@ def test_ids_of_topics_are_left_out(receiver: KafkaReceivers, sequence: Sequence
 
 def test_partitions_are_handled_in_the_order_of_the_request(receiver: KafkaReceivers) -> None:
     """If one partition cuts the request short, Kafka does as much in either order."""
-    followed, cut_short = told(2, 0, T0), told(4, 0, TopicPartition("u", 0))
+    followed, cut_short = leader_and_isr_state(2, 0, T0), leader_and_isr_state(4, 0, TopicPartition("u", 0))
     done = []
     differs = []
     for states in ((followed, cut_short), (cut_short, followed)):

@@ -77,8 +77,8 @@ class NewTopic(NamedTuple):
         return {**cluster.asked(), **dict(zip(self._fields[1:], numbers, strict=True))}
 
     def placed(self, kafka: Mapping[str, Any], _: str) -> Mapping[int, Sequence[int]]:
-        given, drawn = (self.start_index, self.start_index), (kafka.get("start_index", 0), kafka.get("shift", 0))
-        start_index, shift = drawn if self.start_index == -1 else given
+        fixed, drawn = (self.start_index, self.start_index), (kafka.get("start_index", 0), kafka.get("shift", 0))
+        start_index, shift = drawn if self.start_index == -1 else fixed
         return assign_replicas_to_brokers(
             partitions=self.partitions,
             replication_factor=self.replication_factor,

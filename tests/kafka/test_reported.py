@@ -91,7 +91,7 @@ def test_k1_on_brokers() -> None:
 
 
 @pytest.mark.parametrize("change", ["", "K1"])
-def test_k1_as_its_page_says(change: str) -> None:
+def test_k1_program_of_the_page(change: str) -> None:
     """The program of the page, with no proxy: soon there is no controller; with the change there always is."""
     [program] = [block.parsed for block in blocks(PAGES / "k1.md") if block.region.lexemes["language"] == "python"]
 
@@ -110,7 +110,7 @@ def test_k1_as_its_page_says(change: str) -> None:
     asyncio.run(provoked())
 
 
-def test_k10_the_controller_knows_what_it_has_written() -> None:
+def test_k10_the_changed_controller_reads_its_writes_back() -> None:
     """Kafka's does not look what it was that ZooKeeper refused; the changed one does, and tells the leader."""
     model, path = into("K10", ["answer_alter_partition"])
     following = PathFollower(model)
@@ -131,8 +131,8 @@ def test_k8_a_topic_that_had_to_wait_in_an_earlier_life_is_deleted(change: str, 
 
 
 @pytest.mark.parametrize(("change", "error"), [("", "NOT_LEADER_OR_FOLLOWER"), ("K5", "NONE")])
-def test_k5_a_follower_whose_log_could_not_be_made_follows_when_it_is_told_again(change: str, error: str) -> None:
-    """Kafka's broker refuses what it is told again. The changed one obeys, and keeps every other rule as well."""
+def test_k5_a_repeated_request_makes_a_failed_follower_follow(change: str, error: str) -> None:
+    """Kafka's broker refuses the repeated request. The changed one obeys, and keeps every other rule as well."""
     kinds = with_other("epoch_after_log") if change else None
     with of_release(lambda release: KafkaReceivers(release, change), CHANGED) as kafka:
         for sequence, seen in all_asked(
@@ -193,7 +193,7 @@ def test_k8_on_brokers() -> None:
 
 
 def test_k10_a_leader_whose_isr_is_written_unheard_goes_on() -> None:
-    """It is told what was written: records are acknowledged, and its follower is taken back."""
+    """It receives what was written: records are acknowledged, and its follower is taken back."""
 
     async def acknowledged() -> None:
         holding = True

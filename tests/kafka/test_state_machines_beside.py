@@ -43,7 +43,7 @@ from statemachines.tables.partition import PARTITION, OfflinePartition, OnlinePa
 from statemachines.tables.replica import REPLICA, NewReplica, NonExistentReplica, ReplicaState
 from statemachines.tables.table import Table, TableState
 from tests.kafka.conftest import RELEASE, RealControllers
-from tests.kafka.control_comparison import EVERY_PAIR, OUTCOMES, Seen, Tally, compare, missing, report, rows
+from tests.kafka.control_comparison import EVERY_PAIR, OUTCOMES, Observation, Tally, compare, missing, report, rows
 from tests.kafka.control_sequences import BROKERS, Drawing
 from tests.mutants import mutated
 from tests.statemachines.test_control_mutants import MUTANTS, SendsStopsFirst
@@ -62,13 +62,13 @@ def drawn(seed: int, count: int, release: str = RELEASE) -> Iterable[list[Contro
     return (Drawing(Random(f"{seed} {number}").randrange, release).sequence(LENGTH) for number in range(count))
 
 
-def chosen(choices: bytes) -> list[ControlCommand]:
+def commands_from(choices: bytes) -> list[ControlCommand]:
     """The sequence of these choices, which Hypothesis can simplify; after the last choice, the simplest ones."""
     remaining = iter(choices)
     return Drawing(lambda below: next(remaining, 0) % below).sequence(LENGTH)
 
 
-def asked(kafka: RealController, *sequence: ControlCommand) -> tuple[Sequence[ControlCommand], Sequence[Seen]]:
+def asked(kafka: RealController, *sequence: ControlCommand) -> tuple[Sequence[ControlCommand], Sequence[Observation]]:
     """A sequence, and Kafka's observations."""
     [(_, seen)] = kafka.of("StateMachines", [sequence])
     return sequence, seen
@@ -83,7 +83,7 @@ def test_state_machines_equal_kafkas(real_controller: RealController, first_seed
 
     @seeded(first_seed)
     @settings(max_examples=200, database=None)
-    @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(chosen))
+    @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(commands_from))
     def both_agree(sequence: list[ControlCommand]) -> None:
         compare(*asked(real_controller, *sequence))
 
@@ -597,13 +597,13 @@ def test_the_end_of_the_last_replica(real_controller: RealController) -> None:
 # Mistakes.
 
 
-def less(told: Any) -> Any:
+def less(value: Any) -> Any:
     """An observation with one element removed; None if that is impossible."""
-    match told:
+    match value:
         case bool():
-            return not told
-        case dict() | list() if told:
-            return dict(list(told.items())[:-1]) if isinstance(told, dict) else told[:-1]
+            return not value
+        case dict() | list() if value:
+            return dict(list(value.items())[:-1]) if isinstance(value, dict) else value[:-1]
     return None
 
 
@@ -623,11 +623,11 @@ def test_an_altered_observation_is_detected(real_controller: RealController) -> 
     noticed = set()
     for number, now in enumerate(seen):
         parts = {f"left {name}": {**now["left"], name: less(part)} for name, part in now.get("left", {}).items()}
-        for name, fewer in {**{name: less(told) for name, told in now.items()}, **parts}.items():
-            told = name.partition(" ")[0]
-            if name in ("epoch", "left") or fewer is None or (told == "left" and None in fewer.values()):
+        for name, fewer in {**{name: less(value) for name, value in now.items()}, **parts}.items():
+            altered_name = name.partition(" ")[0]
+            if name in ("epoch", "left") or fewer is None or (altered_name == "left" and None in fewer.values()):
                 continue
-            altered = [*seen[:number], {**now, told: fewer}, *seen[number + 1 :]]
+            altered = [*seen[:number], {**now, altered_name: fewer}, *seen[number + 1 :]]
             with pytest.raises(AssertionError):
                 compare(sequence, altered)
             noticed.add(name)
@@ -645,7 +645,7 @@ def test_each_mutant_is_refuted(recorded: list[tuple[Any, Any]], kinds: MutantKi
 
 
 def compare_all(
-    recorded: Iterable[tuple[Sequence[ControlCommand], Sequence[Seen]]], kinds: StateMachineClasses
+    recorded: Iterable[tuple[Sequence[ControlCommand], Sequence[Observation]]], kinds: StateMachineClasses
 ) -> None:
     """Compare sequences, one after the other."""
     for sequence, seen in recorded:

@@ -14,7 +14,7 @@ from statemachines.tables.table import Table
 from tests.kafka.conftest import RELEASE, WITH_FUNCTIONS, calling
 
 
-def told(table: Table[Any]) -> dict[str, dict[str, Any]]:
+def in_kafkas_form(table: Table[Any]) -> dict[str, dict[str, Any]]:
     """A table in Kafka's form: each state's code, and the states from which it can be reached."""
     return {
         state.name: {
@@ -33,9 +33,9 @@ def of_kafka(pure: PureCalls, machine: str) -> dict[str, dict[str, Any]]:
 
 def test_state_tables_of_the_newest_release(pure: PureCalls) -> None:
     """Both tables, row by row; the replica's table up to 2.2 differs."""
-    assert of_kafka(pure, "partition") == told(PARTITION.at(RELEASE))
-    assert of_kafka(pure, "replica") == told(REPLICA.at(RELEASE))
-    assert of_kafka(pure, "replica") != told(REPLICA.at("2.2"))
+    assert of_kafka(pure, "partition") == in_kafkas_form(PARTITION.at(RELEASE))
+    assert of_kafka(pure, "replica") == in_kafkas_form(REPLICA.at(RELEASE))
+    assert of_kafka(pure, "replica") != in_kafkas_form(REPLICA.at("2.2"))
 
 
 @pytest.mark.long
@@ -43,5 +43,5 @@ def test_state_tables_of_the_newest_release(pure: PureCalls) -> None:
 def test_state_tables_of_each_release(release: str) -> None:
     """Both tables, row by row."""
     with calling(release) as calls:
-        assert of_kafka(calls, "partition") == told(PARTITION.at(str(Release(release))))
-        assert of_kafka(calls, "replica") == told(REPLICA.at(str(Release(release))))
+        assert of_kafka(calls, "partition") == in_kafkas_form(PARTITION.at(str(Release(release))))
+        assert of_kafka(calls, "replica") == in_kafkas_form(REPLICA.at(str(Release(release))))

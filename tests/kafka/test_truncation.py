@@ -56,8 +56,8 @@ Truncations: TypeAlias = list[tuple[Answered, Truncation]]
 def of_kafka(pure: PureCalls) -> Truncations:
     """A release's truncations of logs of up to three records."""
     asked = list(cases(3))
-    told = pure.of("Truncations", (each.asked() for each in asked))
-    return [(each, Truncation(**truncation)) for each, (_, truncation) in zip(asked, told, strict=True)]
+    answers = pure.of("Truncations", (each.asked() for each in asked))
+    return [(each, Truncation(**truncation)) for each, (_, truncation) in zip(asked, answers, strict=True)]
 
 
 @pytest.fixture(scope="module")

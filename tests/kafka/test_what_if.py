@@ -29,17 +29,17 @@ EVENTS: Final[tuple[ClusterEvent, ...]] = (
     ElectPreferred(),
 )
 
-Seen = tuple[tuple[BrokerId, ...], BrokerId | None, tuple[BrokerId, ...]]
+ReadState = tuple[tuple[BrokerId, ...], BrokerId | None, tuple[BrokerId, ...]]
 """Replicas, leader, and the sorted ISR."""
 
 
-def seen(status: PartitionStatus, release: str = RELEASE) -> Seen:
+def seen(status: PartitionStatus, release: str = RELEASE) -> ReadState:
     """In the form of Kafka's tool: until 2.3 brokers report no ISR of a leaderless partition. [MetadataCache]"""
-    told = status.leader is not None or Release(release) >= Release("2.4.0")
-    return status.assignment.replicas, status.leader, status.isr if told else ()
+    has_isr = status.leader is not None or Release(release) >= Release("2.4.0")
+    return status.assignment.replicas, status.leader, status.isr if has_isr else ()
 
 
-async def described(cluster: Cluster) -> dict[TopicPartition, Seen]:
+async def described(cluster: Cluster) -> dict[TopicPartition, ReadState]:
     """The output of Kafka's tool."""
     said = read_description(await cluster.described(0), "what kafka-topics.sh says").partitions
     return {
@@ -90,7 +90,7 @@ async def comes_true(
         said = {change.partition: seen(change.after, release) for change in prediction.changes}
         await do(cluster, event)
 
-        async def as_said(said: dict[TopicPartition, Seen] = said) -> bool:
+        async def as_said(said: dict[TopicPartition, ReadState] = said) -> bool:
             return await described(cluster) == said
 
         try:

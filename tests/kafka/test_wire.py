@@ -47,7 +47,7 @@ def integer(value: int) -> bytes:
             RequestFrame(7, "multi", "/c", parts=("check /epoch", "create2 /a", "setData /b", "delete /c")),
         ),
     ],
-    ids=lambda given: type(given).__name__ if not isinstance(given, RequestFrame) else "",
+    ids=lambda value: type(value).__name__ if not isinstance(value, RequestFrame) else "",
 )
 def test_requests(request_made: Request, expected: RequestFrame) -> None:
     """Operation, path, watch; for a multi all operations, and the path of the last."""
@@ -66,7 +66,7 @@ def test_a_request_that_is_cut_off() -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "told"),
+    ("frame", "text"),
     [
         (RequestFrame(1, "exists", "/a", watch=True), "exists /a with a watch"),
         (RequestFrame(1, "ping"), "ping"),
@@ -74,9 +74,9 @@ def test_a_request_that_is_cut_off() -> None:
     ],
     ids=["watch", "no path", "multi"],
 )
-def test_how_requests_are_told(frame: RequestFrame, told: str) -> None:
+def test_requests_as_text(frame: RequestFrame, text: str) -> None:
     """On one line, readable for a person."""
-    assert str(frame) == told
+    assert str(frame) == text
 
 
 def test_a_multi_that_failed() -> None:

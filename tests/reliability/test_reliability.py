@@ -153,7 +153,7 @@ def test_a_stopped_spark_run_can_be_resumed(moment: Moment, tmp_path: Path, sess
 
 
 @pytest.mark.spark
-def test_the_processes_to_kill_are_found(session: SparkSession, tmp_path: Path) -> None:
+def test_processes_to_kill_are_found(session: SparkSession, tmp_path: Path) -> None:
     """A computing worker and the JVM. If their names were wrong, no test would stop anything."""
     enough = tmp_path / "enough"
 

@@ -117,7 +117,7 @@ def test_the_second_thread_has_its_own_changes() -> None:
 
 
 @each_generation
-def test_the_words_contain_no_broker_ids(release: str) -> None:
+def test_sentences_have_no_broker_ids(release: str) -> None:
     """A broker is this one or another, whatever its id."""
     assert not [move for move in transitions(release) if any(letter.isdigit() for letter in move.label)]
 

@@ -244,9 +244,9 @@ def test_an_empty_environment_suffices(tmp_path: Path) -> None:
 def test_an_error_is_json_too(ask: Callable[[str], Answer], arguments: str, code: int, part: str) -> None:
     """Stdout has the text of stderr as an object, with the exit code."""
     answer = ask(arguments)
-    told = answer.json()
-    assert (answer.code, told["exit"]) == (code, code)
-    assert part in told["error"]
+    error = answer.json()
+    assert (answer.code, error["exit"]) == (code, code)
+    assert part in error["error"]
     assert part in answer.err
 
 
@@ -283,15 +283,15 @@ class Exits(Walkers):
 @pytest.mark.parametrize("toy", [RaisingAction(), RaisingProperty(), Exits(starts=2)], ids=repr)
 def test_a_failure_shows_the_shortest_trace(toy: Specification) -> None:
     """Every engine reports the same state, reached by the same path."""
-    told = {}
+    failures = {}
     for name, engine in ENGINES.items():
         with pytest.raises(EvaluationFailed) as failed:
             check(toy, engine=engine())
         assert failed.value.trace is not None
-        told[name] = (str(failed.value), failed.value.state, failed.value.trace.to_json())
+        failures[name] = (str(failed.value), failed.value.state, failed.value.trace.to_json())
         assert isinstance(failed.value, ExitAttempted) == isinstance(toy, Exits)
-    assert told["local"] == told["spark"] == told["reference"]
-    trace = told["reference"][2]
+    assert failures["local"] == failures["spark"] == failures["reference"]
+    trace = failures["reference"][2]
     assert trace["length"] == len(trace["steps"]) + 1 > 2
     assert "property" not in trace
 
@@ -379,17 +379,17 @@ def test_a_long_evaluation_is_reported(engine: str, monkeypatch: pytest.MonkeyPa
     """With its name, the state and the seconds, while it runs."""
     monkeypatch.setattr("spec.checking.watchdog.LOOK", 0.01)
     monkeypatch.setattr("spec.checking.watchdog.LONG", 0.02)
-    told = []
+    evaluating = []
     CALLED.clear()
 
     def on_progress(statistics: Any) -> None:
         if statistics.evaluating and "wait()" in statistics.evaluating:
-            told.append(statistics.evaluating)
+            evaluating.append(statistics.evaluating)
             CALLED.set()
 
     check(Waiting(), engine=engine, on_progress=on_progress)
-    assert told
-    assert "s: wait() in the state at[0] = 2" in told[0]
+    assert evaluating
+    assert "s: wait() in the state at[0] = 2" in evaluating[0]
 
 
 # Disks, directories.

@@ -79,8 +79,8 @@ def test_text(anomaly: str) -> None:
     assert [line for line in lines if line[:4].strip().isdigit()][1:] == [
         f"  {number:{len(str(trace.length))}}  {step.line}" for number, step in enumerate(trace.steps, start=2)
     ]
-    for told in (str(trace), str(brief(subject_of(anomaly), trace))):
-        assert told.count(f"! {trace.broken} breaks here") == 1
+    for text in (str(trace), str(brief(subject_of(anomaly), trace))):
+        assert text.count(f"! {trace.broken} breaks here") == 1
 
 
 def test_itf(anomaly: str, tmp_path: Path) -> None:

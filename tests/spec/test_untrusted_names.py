@@ -88,7 +88,7 @@ class Letters(State):
 
     written: str = variable("The words.", of=lambda self: one_of("", self.word))
     slip: Slip | None = variable("The same on paper.", of=lambda self: one_of(None, Slip(self.word)))
-    told: Total[str, int] = variable("How often.", of=lambda self: mapping((self.word,), integers(0, 1)))
+    count_of: Total[str, int] = variable("How often.", of=lambda self: mapping((self.word,), integers(0, 1)))
 
 
 class Post(Specification[Letters]):
@@ -101,7 +101,7 @@ class Post(Specification[Letters]):
         """It is written."""
         require(s.written != word)
         say(word)
-        s.written, s.slip, s.told[word] = word, Slip(word), 1
+        s.written, s.slip, s.count_of[word] = word, Slip(word), 1
 
     @view
     def heard(self, s: Letters) -> str:
@@ -180,10 +180,10 @@ def test_the_explorers_page_shows_only_visible_text(word: str) -> None:
     data = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page, re.DOTALL)
     assert data is not None
 
-    def texts(told: Any) -> list[str]:
-        if isinstance(told, dict):
-            return [*told, *texts([*told.values()])]
-        return [text for each in told for text in texts(each)] if isinstance(told, list) else [str(told)]
+    def texts(value: Any) -> list[str]:
+        if isinstance(value, dict):
+            return [*value, *texts([*value.values()])]
+        return [text for each in value for text in texts(each)] if isinstance(value, list) else [str(value)]
 
     for text in texts(json.loads(data[1])):
         assert text.isprintable(), ascii(text)

@@ -93,7 +93,7 @@ def heard(release: str, *events: Queued) -> dict[str, Any]:
     return {"posted" if RELEASE[release].threads is Threads.queue else "queue": events}
 
 
-def told(release: str, *kinds: EventType) -> dict[str, Any]:
+def notified(release: str, *kinds: EventType) -> dict[str, Any]:
     """What its watches have told a broker, and it has not handled yet."""
     return heard(release, *(Queued(WATCH_EVENTS[RELEASE[release].threads][kind]) for kind in kinds))
 

@@ -208,7 +208,7 @@ class EventCluster(Cluster):
         """What has been sent, in order and in short: equal requests to several brokers as one line."""
         lines: list[tuple[str, list[int]]] = []
         for broker, request in self.sent:
-            line = told(request)
+            line = summary(request)
             if lines and lines[-1][0] == line and broker not in lines[-1][1]:
                 lines[-1][1].append(broker)
             else:
@@ -228,7 +228,7 @@ class EventCluster(Cluster):
         return PartitionAndReplica(partition, broker)
 
 
-def told(request: ControlRequest) -> str:
+def summary(request: ControlRequest) -> str:
     """What a request says, in short."""
     match request:
         case LeaderAndIsrRequest():

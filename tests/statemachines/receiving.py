@@ -57,7 +57,10 @@ class Broker:
         **fields: Any,
     ) -> list[Errors]:
         """LeaderAndIsr says who leads; what comes of each partition."""
-        states = (told(leader, leader_epoch, partition, epoch, **fields) for partition in partitions or (T0,))
+        states = (
+            leader_and_isr_state(leader, leader_epoch, partition, epoch, **fields)
+            for partition in partitions or (T0,)
+        )
         response = self.apis.handle(LeaderAndIsrRequest(9, epoch, broker_epoch, tuple(states), (leader,)), failures)
         return [error for _, error in getattr(response, "partitionErrors", ())]
 
@@ -91,7 +94,7 @@ class Broker:
         return copy.deepcopy((self.manager.state, self.cache.state))
 
 
-def told(
+def leader_and_isr_state(
     leader: int,
     leader_epoch: int,
     partition: TopicPartition = T0,

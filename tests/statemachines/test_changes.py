@@ -127,7 +127,7 @@ def test_every_field_that_releases_differ_in_is_a_record() -> None:
         }
 
 
-def test_the_newest_release_is_what_is_taken_without_one() -> None:
+def test_the_default_is_the_newest_release() -> None:
     """In both designs."""
     for name in changes_of(Design):
         assert getattr(Design(), name) == getattr(design_of(NEWEST), name)
@@ -165,7 +165,7 @@ def test_each_rule_is_known_somehow() -> None:
             assert not any(recorded.at(release) for release in EVERY), rule
 
 
-def test_how_no_class_that_is_run_has_it_is_by_source() -> None:
+def test_rules_without_a_run_class_cite_source() -> None:
     """What is only compared has classes of both kinds: with the rule, and without it."""
     for rule, recorded in changes_of(ControlDesign).items():
         rests_on = recorded.provenance

@@ -78,7 +78,7 @@ def test_another_controller_goes_on_where_the_first_stopped(release: str) -> Non
     assert [each.active for each in cluster.controllers.values()] == [False, True, False]
 
 
-def test_what_a_controller_writes_that_has_been_replaced_is_refused() -> None:
+def test_writes_of_a_replaced_controller_are_refused() -> None:
     cluster = with_topic()
     cluster.create_topic("u", {0: (3, 1)})
     cluster.step(
@@ -389,15 +389,15 @@ print(*cluster.history, sep="\\n")
 def test_a_seed_gives_the_same_history_in_every_process() -> None:
     """However strings hash there."""
 
-    def told(release: str, hash_seed: str) -> str:
+    def printed_history(release: str, hash_seed: str) -> str:
         program = HISTORY.format(release=release)
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         return subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
         ).stdout
 
-    assert told("3.9", "1") == told("3.9", "2") != ""
-    assert told("2.3", "1") == told("2.3", "2") != ""
+    assert printed_history("3.9", "1") == printed_history("3.9", "2") != ""
+    assert printed_history("2.3", "1") == printed_history("2.3", "2") != ""
 
 
 HAPPENINGS: dict[str, Callable[[Cluster, random.Random], object]] = {
@@ -464,7 +464,7 @@ def rest_is_sound(cluster: Cluster) -> None:
     st.integers(0, 2**32),
 )
 @settings(max_examples=60, deadline=None)
-def test_whatever_happens_in_whatever_order_leaders_are_in_sync(happenings: Any, seed: int) -> None:
+def test_leaders_are_in_sync_after_any_events(happenings: Any, seed: int) -> None:
     chance = random.Random(seed)
     cluster = Cluster((1, 2, 3, 4))
     cluster.create_topic("t", {0: (1, 2, 3), 1: (2, 3, 4)})
@@ -638,7 +638,7 @@ def test_the_deletion_of_a_topic_is_asked_for_once() -> None:
         cluster.delete_topic("t")
 
 
-def test_a_replica_may_be_assigned_to_a_broker_that_nobody_knows() -> None:
+def test_a_replica_may_be_assigned_to_an_unknown_broker() -> None:
     """As in Kafka, which does not look: it is as if the broker were down."""
     cluster = with_topic()
     cluster.create_topic("u", {0: (9, 1)})
@@ -668,9 +668,9 @@ def test_unknown_partitions_are_refused(release: str, elected: str) -> None:
     cluster.settle()
     cluster.reassign({T0: (1, 9)})
     cluster.settle()
-    told = [each.what for each in cluster.history if isinstance(each, Failed)]
-    assert [each.startswith("the reassignment ") for each in told] == [False, True, True]
-    assert told[0] == elected
+    failures = [each.what for each in cluster.history if isinstance(each, Failed)]
+    assert [each.startswith("the reassignment ") for each in failures] == [False, True, True]
+    assert failures[0] == elected
     assert cluster.partitions() == before
 
 
@@ -734,7 +734,7 @@ def all_there_is(cluster: Cluster) -> Any:
 
 @given(st.sampled_from(RELEASES), st.data())
 @settings(deadline=None)
-def test_whatever_is_asked_happens_or_is_refused_in_one_line(release: str, data: st.DataObject) -> None:
+def test_any_operation_happens_or_is_refused_in_one_line(release: str, data: st.DataObject) -> None:
     cluster = with_topic(release)
     cluster.create_topic("a.b", {0: (1,)})
     for name, arguments in data.draw(st.lists(st.sampled_from(sorted(ARGUMENTS)).flatmap(asked), max_size=4)):

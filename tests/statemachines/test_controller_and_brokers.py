@@ -202,7 +202,7 @@ class Happens(Enum):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(Happens), st.sampled_from(BROKERS)), max_size=25))
-def test_at_rest_brokers_are_where_the_controller_says(happens: list[tuple[Happens, int]]) -> None:
+def test_settled_brokers_agree_with_the_controller(happens: list[tuple[Happens, int]]) -> None:
     """Whatever has happened."""
     plane = StateMachinesBeside()
     for what, broker in happens:
@@ -218,7 +218,7 @@ def test_a_request_for_a_broker_that_was_there_before_is_refused() -> None:
         def is_broker_epoch_stale(self, broker_epoch: int) -> bool:
             return False
 
-    def told_late(apis: type[KafkaApis]) -> bool:
+    def obeys_late_request(apis: type[KafkaApis]) -> bool:
         plane = StateMachinesBeside(apis)
         plane.send_to(2, Delivery.NotDelivered)
         plane.kill(2)
@@ -227,7 +227,7 @@ def test_a_request_for_a_broker_that_was_there_before_is_refused() -> None:
         plane.deliver_what_is_late(2)
         return bool(plane.brokers[2].cache.state.alive_brokers)
 
-    assert (told_late(KafkaApis), told_late(ForAnyRegistration)) == (False, True)
+    assert (obeys_late_request(KafkaApis), obeys_late_request(ForAnyRegistration)) == (False, True)
 
 
 def test_a_plane_that_is_not_at_rest_is_not_where_it_should_be() -> None:

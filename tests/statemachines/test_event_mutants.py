@@ -209,8 +209,8 @@ def tells_a_leader_that_stays_who_is_left(processor: Processor) -> None:
     """Before the others leave, so that they do not come in again."""
     cluster = started(processor)
     cluster.process("process_api_partition_reassignment", ((T0, (1, 2)),))
-    told = [state.replicas for (broker, partition), state in cluster.leader_and_isr().items() if broker == 1]
-    assert told == [(1, 2)]
+    received = [state.replicas for (broker, partition), state in cluster.leader_and_isr().items() if broker == 1]
+    assert received == [(1, 2)]
     assert cluster.state(T0).leader_epoch == 2
 
 

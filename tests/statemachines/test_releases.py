@@ -50,7 +50,7 @@ def test_an_invalid_release_is_refused(name: str) -> None:
 
 
 @rows("name, nearest", [("0.10.0", True), ("0.10.0.1", True), ("0.8.2.0", True), ("0.11.1", False), ("4.0", False)])
-def test_of_a_release_that_is_too_old_the_nearest_is_named(name: str, nearest: bool) -> None:
+def test_a_too_old_release_is_refused_with_the_nearest(name: str, nearest: bool) -> None:
     with pytest.raises(UnknownRelease) as refused:
         Release(name)
     assert str(refused.value).endswith("the nearest is 0.10.1") is nearest

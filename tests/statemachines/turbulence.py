@@ -154,10 +154,10 @@ class Turbulence(EventCluster):
             self.to_delete.setdefault(broker, []).append(deleted)
         if isinstance(request, LeaderAndIsrRequest):
             for each in request.partitionStates:
-                told = (each.leader, each.leaderEpoch, each.isr)
+                received = (each.leader, each.leaderEpoch, each.isr)
                 lives = self.lives.get(TopicPartition(each.topicName, each.partitionIndex), [])
                 written = {written.state[:3] for life in lives for written in life}
-                assert told in written, f"broker {broker} is told {told}, not written"  # H6
+                assert received in written, f"broker {broker} is told {received}, not written"  # H6
 
     def register(self, broker: int) -> None:
         """A broker starts, and has what it keeps."""

@@ -137,7 +137,7 @@ def answer(zk: ZooKeeper, session: int | None, request: Request) -> Any:
     raise TypeError(f"the class knows no {request}")
 
 
-def told(zk: ZooKeeper, session: int, request: Request) -> Frames:
+def exchange(zk: ZooKeeper, session: int, request: Request) -> Frames:
     """The events and the answer, as they would appear on the wire."""
     code, result = Code.OK, None
     try:
@@ -178,7 +178,7 @@ class Case:
             raise
 
     def _begin(self) -> None:
-        self.zk.state.zxid = self.told_up_to = self.zxid()
+        self.zk.state.zxid = self.last_zxid = self.zxid()
         self.onlooker.ask(*(Create(self.root + path) for path in AT_FIRST))
         for path in AT_FIRST:
             self.zk.create(None, self.root + path)
@@ -209,7 +209,7 @@ class Case:
                 self._return(number)
             case _:
                 client = self.clients[number]
-                self._compare(step, number, client.ask(step), told(self.zk, client.session, step))
+                self._compare(step, number, client.ask(step), exchange(self.zk, client.session, step))
 
     def _can(self, number: int, step: Step) -> bool:
         client = self.clients[number]
@@ -262,7 +262,7 @@ class Case:
                 heard = client.come_back()
             except SessionExpired:
                 heard = REFUSED
-            self._compare(request, number, heard, told(self.zk, session, request))
+            self._compare(request, number, heard, exchange(self.zk, session, request))
         if client.connection is None:
             client.connect()
             self.zk.connect(client.session)
@@ -274,8 +274,8 @@ class Case:
         name = step if isinstance(step, str) else type(step).__name__
         self.tally.note(name, server)
         heard = {number: Heard(server, self.clients[number].shown(ours))}
-        if self.zk.state.zxid != self.told_up_to:
-            self.told_up_to = self.zk.state.zxid
+        if self.zk.state.zxid != self.last_zxid:
+            self.last_zxid = self.zk.state.zxid
             heard |= self._heard_by_others(number)
         differing = {each: what for each, what in heard.items() if what.server != what.ours}
         if differing:

@@ -104,10 +104,10 @@ class Script:
         except KazooException as failure:
             result = type(failure).__name__
         zxid = guest.kazoo.last_zxid
-        told = {each.name: each.heard() for each in self.guests if each.kazoo.connected}
+        heard = {each.name: each.heard() for each in self.guests if each.kazoo.connected}
         if step[0] in ("stop", "expire"):
-            told = {name: sorted(events) for name, events in told.items()}
-        self.seen.append((guest.name, step, self.plain(result), self.counted(zxid), told))
+            heard = {name: sorted(events) for name, events in heard.items()}
+        self.seen.append((guest.name, step, self.plain(result), self.counted(zxid), heard))
 
     def counted(self, zxid: int) -> int:
         """A zxid counted from the first of the script. The server's own nodes have none."""
@@ -271,7 +271,7 @@ UNKNOWN = integer(1) + integer(999)
 
 
 @pytest.mark.parametrize("sent", [WITH_A_TTL, UNKNOWN], ids=["a time to live", "an unknown request"])
-def test_what_is_not_modelled_is_answered_alike(sent: bytes, server: Server) -> None:
+def test_requests_outside_the_model_get_the_same_error(sent: bytes, server: Server) -> None:
     """By a code and no content."""
     with Served() as served:
         assert answer(served, sent)[::2] == answer(server, sent)[::2] == (1, UNIMPLEMENTED)

@@ -135,6 +135,6 @@ def test_kazoo_passes(test: harness.KazooTestHarness, monkeypatch: pytest.Monkey
             test.teardown_zookeeper()  # some tests leave a client
 
 
-def test_what_is_to_be_seen_soon_is_there() -> None:
+def test_slow_kazoo_tests_exist() -> None:
     """Kazoo might rename its tests."""
     assert set(map(name, TESTS)) >= SOON

@@ -26,7 +26,7 @@ class Served(ServedZooKeeper):
 
 @pytest.mark.parametrize("walk", [Walk, KazooWalk])
 @pytest.mark.parametrize("walks", [6, pytest.param(500, marks=pytest.mark.long, id="long")])
-def test_what_is_served_is_where_the_class_is(walk: type[Walk], walks: int, first_round: int) -> None:
+def test_server_and_class_agree(walk: type[Walk], walks: int, first_round: int) -> None:
     """After each step of three clients: all frames that they receive, in order."""
     tally = Tally()
     with Served() as server:

@@ -44,7 +44,7 @@ def test_the_server_serves_at_once() -> None:
 
 
 @pytest.mark.usefixtures("java")
-def test_nothing_stays_behind() -> None:
+def test_nothing_is_left_running() -> None:
     """No process and no file, though the test has failed."""
     with pytest.raises(ZeroDivisionError), Server() as server:
         raise ZeroDivisionError

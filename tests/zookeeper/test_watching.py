@@ -48,7 +48,7 @@ def test_a_read_of_a_node_leaves_a_watch(client: Client, request_: Request, kind
     assert armed(client) == {kind: {"/watched"}}
 
 
-def test_to_wait_for_a_node_is_a_kind_of_its_own(client: Client) -> None:
+def test_only_exists_watches_a_missing_node(client: Client) -> None:
     """Only exists waits; other reads fail, and leave no watch."""
     assert ask(client, Get("/watched", True)).code is Code.NONODE
     assert ask(client, Children("/watched", True)).code is Code.NONODE

@@ -72,8 +72,8 @@ class Client:
     def come_back(self) -> Frames:
         """Return to the session and its watches: the resulting events, with the answer's zxid, and the answer."""
         self.connect()
-        *told, reply = self.ask(self.armed())
-        return (*(event._replace(zxid=reply.zxid) for event in told), reply)
+        *events, reply = self.ask(self.armed())
+        return (*(event._replace(zxid=reply.zxid) for event in events), reply)
 
     def ask(self, request: Request) -> Frames:
         """All frames up to the answer, which is the last."""

@@ -129,7 +129,7 @@ class Compilation:
         return True
 
 
-def told_by(on_progress: OnProgress) -> Callable[[str], None]:
+def compile_progress(on_progress: OnProgress) -> Callable[[str], None]:
     """A function that reports work before the first state to `on_progress`."""
     return lambda doing: on_progress(Statistics(0, 0, 0, 0, 0.0, doing=doing))
 

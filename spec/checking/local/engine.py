@@ -28,7 +28,7 @@ from spec.checking.exploration import (
     split_properties,
 )
 from spec.checking.local.arrays import StateRanges
-from spec.checking.local.compiling import compiled, is_compiled, load, told_by
+from spec.checking.local.compiling import compile_progress, compiled, is_compiled, load
 from spec.checking.local.jit import Array
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
@@ -132,7 +132,7 @@ class LocalEngine:
             try:
                 if not is_compiled(load, model.layout.words):
                     budget.require(COMPILING, "the local engine, which must compile first,")
-                    compile_seconds = compiled(load, model.layout.words, told_by(on_progress))
+                    compile_seconds = compiled(load, model.layout.words, compile_progress(on_progress))
                 search = _Search(
                     model, options, symmetry, on_progress, threads, self.workers, budget, directory, keeps
                 )

@@ -118,22 +118,22 @@ class ControllerMapping(SystemMapping[ControllerTask]):
 
     def command(self, before: ClusterAtWork, step: Step, after: ClusterAtWork) -> dict[str, Any]:
         """A step as a command for the harness."""
-        told = {"action": step.action.rpartition(".")[2], **step.parameters}
+        written = {"action": step.action.rpartition(".")[2], **step.parameters}
         match step.action:
             case "connect":  # the servers decide which session it opens
-                told["session"] = str(after.controllers[step.parameters["broker"]].session)
+                written["session"] = str(after.controllers[step.parameters["broker"]].session)
             case "learn_of_expiry" if self.life.design.threads is not Threads.barrier:  # it opens another at once
-                told["session"] = str(after.controllers[step.parameters["broker"]].session)
+                written["session"] = str(after.controllers[step.parameters["broker"]].session)
             case "zk.expire":
                 session = step.parameters["session"]
-                told["session"] = str(session)
+                written["session"] = str(session)
                 orders = self.life.zk.deletion_orders(before.zk.sessions[session])
-                told["order"] = list(orders[step.parameters["order"]])
+                written["order"] = list(orders[step.parameters["order"]])
             case "client_creates" | "client_sets":
-                told["data"] = node_text(step.parameters["node"], step.parameters["data"])
-        if told.get("reply") == "lost":
-            told["away"] = self.life.disconnections
-        return told
+                written["data"] = node_text(step.parameters["node"], step.parameters["data"])
+        if written.get("reply") == "lost":
+            written["away"] = self.life.disconnections
+        return written
 
     def observation(self, s: ClusterAtWork) -> Observation:
         """The observation of a state. A client that is disconnected, or has ended, receives nothing."""

@@ -77,7 +77,7 @@ def test_a_row_says_what_it_does_not_leave_out() -> None:
         (ATLAS + "\n[[anomalies]]\nid = 'T3'", r"anomalies: the atlas has only rows, each below \[\[anomaly\]\]"),
     ],
 )
-def test_a_field_that_nobody_knows_is_refused(text: str, message: str) -> None:
+def test_unknown_fields_are_refused(text: str, message: str) -> None:
     """A missing field and a part that is no row are also refused; nothing is silently ignored."""
     with pytest.raises(SpecificationError, match=f"^{message}$"):
         read(text)
@@ -119,7 +119,7 @@ def test_the_release_stands_in_the_results() -> None:
     assert [result.release for result in FORMS.explore().results.values()] == [None, None]
 
 
-def test_options_go_to_whoever_explores() -> None:
+def test_options_reach_the_check_of_both_sides() -> None:
     """Each side is checked as by `check`, one after the other."""
     asked: list[dict[str, Any]] = []
 
@@ -219,11 +219,11 @@ OTHERWISE: list[tuple[str, Anomaly, dict[str, Any], list[str]]] = [
 ]
 
 
-@rows("row, options, told", {name: row for name, *row in OTHERWISE})
-def test_a_difference_from_the_record_is_reported(row: Anomaly, options: dict[str, Any], told: list[str]) -> None:
+@rows("row, options, lines", {name: row for name, *row in OTHERWISE})
+def test_a_difference_from_the_record_is_reported(row: Anomaly, options: dict[str, Any], lines: list[str]) -> None:
     """Each side that differs has one line: the recorded outcome and the actual one."""
     outcome = row.explore(**options)
-    assert outcome.conclusion().splitlines() == told
+    assert outcome.conclusion().splitlines() == lines
     assert (outcome.as_recorded, outcome.exit_code) == (False, 12)
 
 
@@ -233,8 +233,8 @@ def test_a_difference_from_the_record_is_reported(row: Anomaly, options: dict[st
 def test_a_bound_leaves_it_open(depth: int, undecided: list[str]) -> None:
     """A trace of the recorded length counts as recorded; a side stopped by a bound is undecided."""
     outcome = OPEN.explore(max_depth=depth)
-    told = [line.partition(".")[0] for line in outcome.conclusion().splitlines()]
-    assert told == [f"Undecided, with {setting}" for setting in undecided]
+    reported = [line.partition(".")[0] for line in outcome.conclusion().splitlines()]
+    assert reported == [f"Undecided, with {setting}" for setting in undecided]
     assert (outcome.as_recorded, outcome.exit_code) == (None, 20)
 
 
@@ -358,7 +358,7 @@ def test_a_release_that_removed_it_did(row: Anomaly) -> None:
 
 
 @rows(
-    "name, told",
+    "name, releases",
     [
         ("B22c", "gone since 3.0.1"),
         ("K7", "gone since 3.4.1"),
@@ -372,14 +372,14 @@ def test_a_release_that_removed_it_did(row: Anomaly) -> None:
         ("K8", "open"),
     ],
 )
-def test_the_record_of_its_switch_says_since_when_and_until_when_it_exists(name: str, told: str) -> None:
+def test_releases_come_from_the_record_of_the_switch(name: str, releases: str) -> None:
     """For a proposal, the record of the change that introduced it says so."""
-    assert anomaly_named(name).releases() == told
+    assert anomaly_named(name).releases() == releases
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["B21", "K1", "K10"])
-def test_a_row_came_with_what_it_says(name: str) -> None:
+def test_an_anomaly_is_absent_before_the_change_that_brought_it(name: str) -> None:
     """Before that change the property holds, without any fix."""
     text = files("spec.atlas").joinpath("anomalies.toml").read_text(encoding="utf-8")
     [came_with] = [each["came_with"] for each in tomllib.loads(text)["anomaly"] if each["id"] == name]

@@ -64,7 +64,7 @@ class Flown(Pinned, Board, form="pigeon"):
     """The other."""
 
 
-def test_what_variants_share_is_said_of_each() -> None:
+def test_switches_that_variants_share_are_listed() -> None:
     """Although the declaring class is not a variant itself."""
     of_each = [each["of"] for each in catalogue.described(Board)["constants"] if each["name"] == "lasting"]
     assert of_each == ["board with careful = False", "board with form = pigeon"]
@@ -132,9 +132,9 @@ class Lit(Specification[Bright]):
 
 def test_a_property_that_is_off_is_listed_with_what_brings_it() -> None:
     """The hint is the first constant that turns it on; a constant whose other value raises is no hint."""
-    told = {line.before.strip(): line.words for line in describe(Lit)}
-    assert told["seen"] == "[off: --set watched=true] Somebody sees it."
-    assert told["shines"] == "[witness, off: --set colours=1] It has a colour."
+    lines = {line.before.strip(): line.words for line in describe(Lit)}
+    assert lines["seen"] == "[off: --set watched=true] Somebody sees it."
+    assert lines["shines"] == "[witness, off: --set colours=1] It has a colour."
     assert catalogue.described(Lit)["properties"] == []
     assert [(each["name"], each["on_with"]) for each in catalogue.described(Lit)["properties_off"]] == [
         ("seen", {"watched": True}),
@@ -144,10 +144,10 @@ def test_a_property_that_is_off_is_listed_with_what_brings_it() -> None:
 
 def test_a_system_of_ours_says_how_to_begin() -> None:
     """It suggests a small check, lists the system's anomalies, and marks properties that are off by default."""
-    told = {line.before.strip(): line.words for line in describe(system_named("partitions"))}
-    assert re.fullmatch(r"kafkaspec check partitions( --set \w+=\w+)+ \([\d,]+ states\)", told["smallest check:"])
-    assert "K10" in told["anomalies:"]
-    assert told["balanced"].startswith("[off: --set rebalances=true] P18: ")
+    lines = {line.before.strip(): line.words for line in describe(system_named("partitions"))}
+    assert re.fullmatch(r"kafkaspec check partitions( --set \w+=\w+)+ \([\d,]+ states\)", lines["smallest check:"])
+    assert "K10" in lines["anomalies:"]
+    assert lines["balanced"].startswith("[off: --set rebalances=true] P18: ")
 
 
 def test_all_systems_are_on_one_screen() -> None:
@@ -190,10 +190,10 @@ def test_constants_of_a_variant_stand_below_its_title() -> None:
     assert "force" not in text
 
 
-def test_what_a_variant_has_from_another_is_not_said_twice() -> None:
+def test_inherited_switches_of_variants_are_listed_once() -> None:
     """A redeclared constant is listed again, and so is one that two variants inherit from elsewhere."""
 
-    class Told(Specification):
+    class Shaped(Specification):
         """Two."""
 
         form: str = switch("a", "Its form.", among=["a", "b", "c", "d"])
@@ -201,29 +201,29 @@ def test_what_a_variant_has_from_another_is_not_said_twice() -> None:
     class Loud:
         loud: bool = switch(True, "It is loud.")
 
-    class B(Loud, Told, form="b"):
+    class B(Loud, Shaped, form="b"):
         quick: bool = switch(True, "It is quick.")
 
     class C(B, form="c"):
         quick: bool = switch(False, "It is not so quick.")
 
-    class D(Loud, Told, form="d"):
+    class D(Loud, Shaped, form="d"):
         pass
 
-    assert [type(Told.of(form=form)) for form in "abcd"] == [Told, B, C, D]
-    assert [str(line) for line in describe(Told)][2:] == [
+    assert [type(Shaped.of(form=form)) for form in "abcd"] == [Shaped, B, C, D]
+    assert [str(line) for line in describe(Shaped)][2:] == [
         "",
         "  switches",
         "    form = a  [one of a, b, c, d] Its form.",
         "",
-        "  switches of told with form = b",
+        "  switches of shaped with form = b",
         "    loud = true   It is loud.",
         "    quick = true  It is quick.",
         "",
-        "  switches of told with form = c",
+        "  switches of shaped with form = c",
         "    quick = false  It is not so quick.",
         "",
-        "  switches of told with form = d",
+        "  switches of shaped with form = d",
         "    loud = true  It is loud.",
     ]
 
@@ -236,7 +236,7 @@ def test_releases_stand_in_line() -> None:
     ]
 
 
-def test_anomalies_are_told() -> None:
+def test_anomalies_are_listed() -> None:
     """The list has id, fix release, effect and the deciding switch; an anomaly without a fix release is open."""
     assert (
         atlas(read(ATLAS))
@@ -254,9 +254,9 @@ T20  KAFKA-20  open
 
 def test_an_anomaly_that_no_release_had_is_not_called_open() -> None:
     """And the switch that prevents it is not called a proposal."""
-    told = atlas([replace(read(ATLAS)[1], fixed_in=NEVER_SHIPPED)])
-    assert told.startswith("T20  KAFKA-20  never shipped\n")
-    assert "proposed" not in told
+    text = atlas([replace(read(ATLAS)[1], fixed_in=NEVER_SHIPPED)])
+    assert text.startswith("T20  KAFKA-20  never shipped\n")
+    assert "proposed" not in text
 
 
 @pytest.mark.parametrize("module", [catalogue, by_release])

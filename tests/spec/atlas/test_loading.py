@@ -64,7 +64,7 @@ def test_the_working_directory_is_importable_only_for_a_module_in_it(tmp_path: P
 
 
 @pytest.mark.parametrize("program", [["kafkaspec"], ["python", "-m", "spec"]], ids=" ".join)
-def test_what_lies_in_the_working_directory_does_not_run(tmp_path: Path, program: list[str]) -> None:
+def test_modules_in_the_working_directory_are_not_imported(tmp_path: Path, program: list[str]) -> None:
     """Even with the name of a module that the command or its libraries import, or try to import."""
     ran = decoys(tmp_path)
     command, *more = program
@@ -101,7 +101,7 @@ def test_a_file_may_be_called_like_a_module(tmp_path: Path, name: str, monkeypat
     assert sys.modules.get(name) is before
 
 
-def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_files_of_one_name_are_distinguished(tmp_path: Path) -> None:
     """Two directories may have a file of the same name."""
     for number in (1, 2):
         (tmp_path / f"v{number}").mkdir()
@@ -119,7 +119,7 @@ def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert system_named("mended.py:Lock").name == "lock"
 
 
-def test_where_it_fails_is_the_persons_line(tmp_path: Path) -> None:
+def test_an_exception_names_the_line_of_the_users_file(tmp_path: Path) -> None:
     """An exception deep inside a library is reported with the line of the user's file that led there."""
     (tmp_path / "deep.py").write_text("import json\n\njson.loads('{')\n")
     with pytest.raises(UsageError, match=r"^deep\.py, line 3: JSONDecodeError"):
@@ -318,10 +318,10 @@ class Careless(Typed):
         return self.count < self.word  # type: ignore[operator, no-any-return]
 
 
-def test_what_a_specification_raises_is_told_with_its_place() -> None:
+def test_an_exception_of_a_specification_names_its_line() -> None:
     """An exception from the specification's code becomes a SpecificationError."""
-    told = pytest.raises(SpecificationError, match=r"^test_loading\.py, line \d+: TypeError: ")
-    with told as raised, answering_for(Careless):
+    expected = pytest.raises(SpecificationError, match=r"^test_loading\.py, line \d+: TypeError: ")
+    with expected as raised, answering_for(Careless):
         specification(Careless)
     assert place_in(Careless, raised.value.__cause__) in str(raised.value)
 

@@ -14,8 +14,8 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
     started = list[subprocess.Popen[bytes]]()
 
     class Noted(subprocess.Popen[bytes]):
-        def __init__(self, *given: Any, **options: Any):
-            super().__init__(*given, **options)
+        def __init__(self, *arguments: Any, **options: Any):
+            super().__init__(*arguments, **options)
             started.append(self)
 
     monkeypatch.setattr("subprocess.Popen", Noted)

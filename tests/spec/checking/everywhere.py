@@ -71,7 +71,7 @@ def same(where: str, found: Any, expected: Any) -> None:
 # Whole results.
 
 
-def contents(trace: Trace | None) -> Any:
+def with_types(trace: Trace | None) -> Any:
     """All of a trace, with the types of its values, since 1 equals True."""
     return trace and (trace.to_json(), repr([dict(state) for state in trace.states]), trace.failing, trace.looked_at)
 
@@ -82,9 +82,9 @@ def whole(ask: Callable[[], BaseResult]) -> dict[str, Any]:
         result = ask()
     except (EvaluationFailed, SpecificationError) as failure:
         trace = getattr(failure, "trace", None)
-        return {"failed": str(failure), "notes": getattr(failure, "__notes__", []), "trace": contents(trace)}
+        return {"failed": str(failure), "notes": getattr(failure, "__notes__", []), "trace": with_types(trace)}
     found = {each.name: getattr(result, each.name) for each in dataclasses.fields(result) if each.name not in ITS_OWN}
-    found["counterexamples"] = [*map(contents, result.counterexamples)]
+    found["counterexamples"] = [*map(with_types, result.counterexamples)]
     if isinstance(result, Result):  # the action credited with a new state depends on the search order
         found["levels"] = [dataclasses.replace(level, seconds=0) for level in result.levels]
         found["actions"] = [dataclasses.replace(action, new_states=None) for action in result.actions]
@@ -175,7 +175,7 @@ def written(specification: Specification, trace: Trace, directory: Path) -> None
     same("ITF", read, recorded)
     followed = validate(read, specification)
     same("replay", (followed.left, followed.at), ("", trace.length))
-    same("the replayed trace", contents(followed.trace), contents(trace))
+    same("the replayed trace", with_types(followed.trace), with_types(trace))
 
 
 def taken(specification: Specification, trace: Trace, explored: dict[str, Any]) -> None:

@@ -98,7 +98,7 @@ WORKS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
 }
 
 
-def untimed(answer: Any) -> dict[str, Any]:
+def without_times(answer: Any) -> dict[str, Any]:
     """The answer as JSON, without times."""
     found: dict[str, Any] = answer.to_json()
     for timed in ("seconds", "compile_seconds", "states_per_second"):
@@ -107,11 +107,11 @@ def untimed(answer: Any) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("given", WORKS)
-def test_unambiguous_arguments_are_converted(given: str) -> None:
+@pytest.mark.parametrize("case", WORKS)
+def test_unambiguous_arguments_are_converted(case: str) -> None:
     """The answer is the same as for the full form."""
-    asked, in_full = WORKS[given]
-    assert untimed(asked()) == untimed(in_full())
+    asked, in_full = WORKS[case]
+    assert without_times(asked()) == without_times(in_full())
 
 
 def test_a_class_is_accepted_as_a_specification() -> None:
@@ -151,10 +151,10 @@ REFUSED: dict[str, tuple[Callable[..., Any], Any, dict[str, Any], str]] = {
 }
 
 
-@rows("given", [*REFUSED])
-def test_meaningless_arguments_are_refused(given: str) -> None:
+@rows("case", [*REFUSED])
+def test_meaningless_arguments_are_refused(case: str) -> None:
     """On one line, with the given value and the allowed ones."""
-    ask, specification, options, message = REFUSED[given]
+    ask, specification, options, message = REFUSED[case]
     with pytest.raises(UsageError) as refused:
         ask(specification, **options)
     assert str(refused.value).startswith(message)
@@ -188,7 +188,9 @@ def test_a_path_may_be_a_string(
     assert engine(run_dir=written(f"{tmp_path}/run")).run_dir == tmp_path / "run"
 
 
-def test_a_relative_run_directory_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_directory_given_as_a_string_is_relative_to_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """It is relative to the working directory."""
     monkeypatch.chdir(tmp_path)
     assert check(Lease, engine=LocalEngine(run_dir="kept"), max_depth=1).verdict == "bounded"
@@ -205,17 +207,17 @@ def test_memory_is_a_number_of_bytes_or_a_size(engine: Any, memory: Any) -> None
     assert engine(memory=np.int64(1 << 30)).memory == engine(memory="1G").memory == 1 << 30
 
 
-@pytest.mark.parametrize("given", [-1, 0.5, "many", True])
-def test_a_level_of_the_driver_is_a_whole_number(given: Any) -> None:
+@pytest.mark.parametrize("level", [-1, 0.5, "many", True])
+def test_a_level_of_the_driver_is_a_whole_number(level: Any) -> None:
     """Zero is allowed: then every level is a job."""
-    with pytest.raises(UsageError, match=f"^driver_level = {given!r}: it must be (a whole number, )?0 or more$"):
-        SparkEngine(driver_level=given)
+    with pytest.raises(UsageError, match=f"^driver_level = {level!r}: it must be (a whole number, )?0 or more$"):
+        SparkEngine(driver_level=level)
     assert SparkEngine(driver_level=np.int64(0)).driver_level == 0
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("options", "message"),
     [
         ({"workers": 0}, "workers = 0: it must be 1 or more, up to 1024"),
         ({"workers": -3}, "workers = -3: it must be 1 or more, up to 1024"),
@@ -227,8 +229,8 @@ def test_a_level_of_the_driver_is_a_whole_number(given: Any) -> None:
         ({"resume": True}, "there is nothing to resume without a run directory"),
     ],
 )
-def test_impossible_engine_options_are_refused(engine: Any, given: dict[str, Any], message: str) -> None:
+def test_impossible_engine_options_are_refused(engine: Any, options: dict[str, Any], message: str) -> None:
     """When the engine is made, before any exploration."""
     with pytest.raises(UsageError) as refused:
-        engine(**given)
+        engine(**options)
     assert str(refused.value) == message

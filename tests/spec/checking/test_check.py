@@ -200,7 +200,7 @@ def test_an_unacceptable_property_is_refused(asked: dict[str, Any], message: str
         check(Stairs(), **asked)
 
 
-def test_holds_says_that_progress_was_not_checked() -> None:
+def test_a_result_reports_unchecked_progress() -> None:
     """In one line, which other verdicts do not have."""
     line = "\n  not checked progress: whether expected steps happen eventually (liveness)\n"
     assert str(check(Stairs())).count(line) == 1

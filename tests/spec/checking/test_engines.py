@@ -19,16 +19,16 @@ from tests.spec.checking.toys import Clock
 
 
 @pytest.mark.parametrize(
-    ("name", "kind", "reported"),
+    ("name", "kind", "explored_by"),
     [("auto", AutoEngine, "reference"), ("local", LocalEngine, "local"), ("reference", ReferenceEngine, "reference")],
 )
-def test_an_engine_is_found_by_name(name: str, kind: type, reported: str) -> None:
+def test_an_engine_is_found_by_name(name: str, kind: type, explored_by: str) -> None:
     """The result names the engine that explored."""
     assert isinstance(engine_named(name), kind)
-    assert check(Clock(), engine=name).engine == reported
+    assert check(Clock(), engine=name).engine == explored_by
 
 
-def test_every_engine_is_where_the_registry_says() -> None:
+def test_every_registered_engine_can_be_loaded() -> None:
     """All engines, in the order in which they are offered."""
     assert [engine_class(name) for name in ENGINES] == [AutoEngine, LocalEngine, SparkEngine, ReferenceEngine]
 

@@ -158,7 +158,7 @@ def test_names_are_looked_up_among_witnesses_then_actions() -> None:
         assert (judged.name, judged.kind) == (written, "sometimes")
 
 
-def test_a_predicate_on_several_lines_is_printed_on_one() -> None:
+def test_a_predicate_on_several_lines_is_shown_on_one() -> None:
     """As reports print it."""
     goal = Goal.of(
         Walkers(),

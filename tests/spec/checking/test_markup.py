@@ -46,23 +46,23 @@ def text(html: str) -> str:
 def test_a_trace_in_a_notebook() -> None:
     """A row has the number, actor, step and sentences. The changes unfold."""
     html = html_of(run(TalkingLetters(), IN_TURN))
-    read = text(html)
-    assert read.startswith("few_letters : There are never two letters in the tray. 1 initially there are 0 letters ")
-    assert "3 clerk bob open(clerk=bob) 1 value done[bob]: 0 -> 1 4 clerk ann" in read
-    assert "put(clerk=ann) into the tray there are 1 letters 2 values done[ann]: 2 -> 3 tray: 0 -> 1" in read
+    words = text(html)
+    assert words.startswith("few_letters : There are never two letters in the tray. 1 initially there are 0 letters ")
+    assert "3 clerk bob open(clerk=bob) 1 value done[bob]: 0 -> 1 4 clerk ann" in words
+    assert "put(clerk=ann) into the tray there are 1 letters 2 values done[ann]: 2 -> 3 tray: 0 -> 1" in words
     assert '<span class="bad">few_letters breaks here</span>' in html
-    assert read.endswith("few_letters does not hold; it looked at tray: 2")
+    assert words.endswith("few_letters does not hold; it looked at tray: 2")
 
 
 def test_a_result_in_a_notebook() -> None:
     """The verdict, its settings, each property, and the trace."""
     found = check(Post(), properties=["nothing_is_taken", "both_full"], engine="reference")
     html = found._repr_mimebundle_()["text/html"]
-    read = text(html)
-    assert read.startswith("post : nothing_is_taken is violated, in 4 states")
-    assert "constants boxes = 2" in read
-    assert "nothing_is_taken transition invariant violated 4" in read
-    assert read.count("nothing_is_taken breaks here") == 1
+    words = text(html)
+    assert words.startswith("post : nothing_is_taken is violated, in 4 states")
+    assert "constants boxes = 2" in words
+    assert "nothing_is_taken transition invariant violated 4" in words
+    assert words.count("nothing_is_taken breaks here") == 1
     assert '<span class="good">holds</span>' in html_of(check(Post(), properties=["type_ok"], engine="reference"))
 
 
@@ -87,17 +87,17 @@ class Markup(Specification[Words]):
         return f"<u>{s.word}</u>"
 
 
-def test_all_text_is_escaped() -> None:
+def test_content_is_escaped() -> None:
     """Names, values, and sentences of views."""
     shown = check(Markup(), show="s.word != ''", engine="reference")
     html = html_of(shown)
-    read = text(html)
+    page = text(html)
     for words in ("<mark>", "<who>", "speak(word=<script>)", "<u><b>&</u>", 'word: "" -> <b>&', "s.word != ''"):
-        assert words in read, words
+        assert words in page, words
     assert not re.search(r"<(mark|who|script|u)\b", html)
 
 
-def test_it_keeps_the_font_and_background_of_the_notebook() -> None:
+def test_notebook_colours_are_inherited() -> None:
     """It sets no background and neither black nor white text. Its colours are legible on both backgrounds."""
     assert re.findall(r"background: (\w+)", STYLE) == ["none", "none"]
     for colour in re.findall(r" color: #(\w{6})", STYLE):

@@ -298,10 +298,10 @@ def test_an_interrupted_run_has_complete_levels(level: int) -> None:
 
 def test_progress_reports_each_level() -> None:
     """Depth and distinct states never decrease, and each complete level is reported."""
-    reports: list[Statistics] = []
-    explore(Counters(), on_progress=reports.append)
-    assert [each.depth for each in reports] == sorted(each.depth for each in reports)
-    whole = [(each.depth, each.distinct, each.queue) for each in reports]
+    progress: list[Statistics] = []
+    explore(Counters(), on_progress=progress.append)
+    assert [each.depth for each in progress] == sorted(each.depth for each in progress)
+    whole = [(each.depth, each.distinct, each.queue) for each in progress]
     sums = [1, 3, 6, 7, 6, 3, 1]
     assert set(whole) >= {(depth, sum(sums[:depth]), sums[depth - 1]) for depth in range(1, 8)}
 

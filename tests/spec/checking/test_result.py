@@ -164,12 +164,12 @@ def test_a_result_by_hand() -> None:
         (Clock(), {"show": "s.hand == 3"}, "s.hand == 3 is witnessed, in 4 states"),
     ],
 )
-def test_a_verdict_has_its_reason(specification: Specification, options: dict[str, Any], why: str | None) -> None:
+def test_reasons_for_verdicts(specification: Specification, options: dict[str, Any], why: str | None) -> None:
     """Only "holds" has none."""
     assert check(specification, **options).to_json()["why"] == why
 
 
-def test_versions_are_those_of_the_engine() -> None:
+def test_versions_belong_to_the_exploring_engine() -> None:
     """The compiled engines list their libraries, too. A custom engine lists only this project."""
     of = {engine: list(versions(engine)) for engine in ("reference", "local", "spark", "steam")}
     compiled = ["python", "kafkaspec", "numba", "llvmlite", "numpy"]
@@ -202,7 +202,7 @@ def test_each_verdict_has_its_exit_code() -> None:
     }
 
 
-def test_a_result_has_a_line_about_spark_jobs() -> None:
+def test_spark_jobs_are_reported_on_a_line() -> None:
     """The line gives levels and workers, or says how to have jobs. Without Spark there is no line."""
     result = check(Clock(), engine="reference")
     assert (result.jobs, "Spark" in str(result)) == (None, False)
@@ -216,7 +216,7 @@ def test_a_result_has_a_line_about_spark_jobs() -> None:
         assert through_json(by_spark)["jobs"] == {"levels": jobs.levels, "workers": jobs.workers}
 
 
-def test_a_result_has_a_line_about_compiling() -> None:
+def test_compile_time_is_reported_on_a_line() -> None:
     """Its seconds are counted apart. If nothing was compiled, there is no line."""
     result = check(Clock())
     assert "compiled" not in str(result)
@@ -261,7 +261,7 @@ def answers() -> list[Result | Simulation | Trace]:
     return [checked, walked, checked.counterexample]
 
 
-def test_an_answer_is_printed_in_full() -> None:
+def test_printing_a_result_shows_its_trace() -> None:
     """A result with its trace below it, or a trace alone. A notebook shows the same."""
     checked, walked, trace = map(str, answers())
     assert checked.startswith("post: nothing_is_taken is violated, in 4 states\n")

@@ -30,7 +30,7 @@ from tests.rows import rows
 from tests.spec.checking.toys import Bank, Clock, Counters, Jugs, Philosophers, Row, Table
 
 
-def untimed(found: Simulation) -> dict[str, Any]:
+def without_times(found: Simulation) -> dict[str, Any]:
     """The simulation as JSON, without its time."""
     figures = found.to_json()
     del figures["seconds"], figures["compile_seconds"], figures["simulation"]["steps_per_second"]
@@ -52,26 +52,26 @@ def verdict_of(found: Simulation, name: str) -> tuple[str, int | None]:
 )
 def test_equal_seeds_give_equal_results(specification: Specification) -> None:
     """All statistics and the counterexample are equal, for any number of workers and without tables."""
-    first = untimed(simulate(specification, runs=60, steps=30, seed=11, deadlock=True))
+    first = without_times(simulate(specification, runs=60, steps=30, seed=11, deadlock=True))
     others: list[dict[str, Any]] = [{}, {"workers": 3}, {"plain": True}]
     for how in others:
-        assert untimed(simulate(specification, runs=60, steps=30, seed=11, deadlock=True, **how)) == first, how
+        assert without_times(simulate(specification, runs=60, steps=30, seed=11, deadlock=True, **how)) == first, how
 
 
 @pytest.mark.long
 def test_batches_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of runs in a batch does not matter."""
     system = ControllerElection(brokers=2, fence_zk=False)
-    first = untimed(simulate(system, runs=1000, steps=60, seed=1))
+    first = without_times(simulate(system, runs=1000, steps=60, seed=1))
     monkeypatch.setattr("spec.checking.simulation.AT_FIRST", 1)
     monkeypatch.setattr("spec.checking.simulation.QUICK", 0.0)
-    assert untimed(simulate(system, runs=1000, steps=60, seed=1)) == first
+    assert without_times(simulate(system, runs=1000, steps=60, seed=1)) == first
     assert first["verdict"] == "violated"
 
 
 def test_seeds_give_different_results() -> None:
     """Without a seed, one is chosen at random."""
-    assert untimed(simulate(Bank(), runs=50, seed=1)) != untimed(simulate(Bank(), runs=50, seed=2))
+    assert without_times(simulate(Bank(), runs=50, seed=1)) != without_times(simulate(Bank(), runs=50, seed=2))
     assert simulate(Clock(), runs=1, steps=1).seed != simulate(Clock(), runs=1, steps=1).seed
 
 
@@ -135,7 +135,7 @@ def test_a_planted_fault_is_found(planted: str, plain: bool) -> None:
     assert checked.counterexample.length == length
 
 
-def test_the_property_declared_first_is_reported() -> None:
+def test_simultaneous_failures_are_reported_in_order_of_declaration() -> None:
     """If several break in one state or step, as in `check`."""
     step = Row(0, "a", 0, 1)
     system = Table(size=2, rows=(step,), bad_rows=(step,), worse=(1,), bad=())

@@ -390,10 +390,12 @@ def test_actions_never_taken_are_named(ask: Ask) -> None:
     assert answer.code == 0
 
 
-@pytest.mark.parametrize(("engine", "told"), [("auto", "reference"), ("local", "local"), ("reference", "reference")])
-def test_the_result_names_the_engine_that_explored(ask: Ask, engine: str, told: str) -> None:
+@pytest.mark.parametrize(
+    ("engine", "explored_by"), [("auto", "reference"), ("local", "local"), ("reference", "reference")]
+)
+def test_the_result_names_the_engine_that_explored(ask: Ask, engine: str, explored_by: str) -> None:
     """With `--engine auto`, it names the chosen engine."""
-    assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == told
+    assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == explored_by
 
 
 def test_spark_without_a_job_says_so(ask: Ask) -> None:
@@ -969,11 +971,11 @@ def test_a_user_system_is_listed(ask: Ask) -> None:
     """The list has its constants with their ranges, and its properties and actions; as JSON too."""
     text = ask("list", "own.py:Counter").out
     assert "\n    top = 3  " in text
-    told = ask("list", "own.py:Counter", "--json").json()
-    assert {each["name"]: each["switch"] for each in told["constants"]}["stops"] is True
-    assert told["actions"][0]["name"] == "press"
-    assert told["actions"][0]["parameters"].keys() == {"by"}
-    assert "never_beyond" in [each["name"] for each in told["properties"]]
+    listed = ask("list", "own.py:Counter", "--json").json()
+    assert {each["name"]: each["switch"] for each in listed["constants"]}["stops"] is True
+    assert listed["actions"][0]["name"] == "press"
+    assert listed["actions"][0]["parameters"].keys() == {"by"}
+    assert "never_beyond" in [each["name"] for each in listed["properties"]]
 
 
 def test_list_json_is_one_object(ask: Ask) -> None:
@@ -1003,8 +1005,8 @@ def test_a_scenario_is_printed(ask: Ask) -> None:
     answer = ask("replay", "t1-loss")
     assert (answer.code, answer.err) == (0, "")
     assert "      ! breaks leader_completeness\n" in answer.out
-    told = ask("replay", "t1-loss", "--json").json()
-    assert (told["scenario"], told["broken"]["leader_completeness"], len(told["steps"])) == (
+    replayed = ask("replay", "t1-loss", "--json").json()
+    assert (replayed["scenario"], replayed["broken"]["leader_completeness"], len(replayed["steps"])) == (
         "t1-loss-by-truncation",
         19,
         19,
@@ -1013,10 +1015,10 @@ def test_a_scenario_is_printed(ask: Ask) -> None:
 
 def test_a_scenario_is_kept_as_a_trace(ask: Ask) -> None:
     """The trace is a run of its system, with all steps."""
-    told = ask("replay", "t1-loss", "--trace", "t1.itf.json", "--json").json()
+    replayed = ask("replay", "t1-loss", "--trace", "t1.itf.json", "--json").json()
     followed = ask("replay", "t1.itf.json", "--json")
     assert (followed.code, followed.json()["system"]) == (0, "replication")
-    assert followed.json()["length"] == len(told["steps"]) + 1
+    assert followed.json()["length"] == len(replayed["steps"]) + 1
 
 
 OWN_STORY = """It is pressed twice.
@@ -1071,8 +1073,8 @@ def test_a_counterexample_is_kept_and_followed(ask: Ask, command: str) -> None:
         "own.py:Counter: this is a run of it, in 5 states, and never_beyond breaks in the last, as recorded\n",
         "",
     )
-    told = ask("replay", "kept.itf.json", *ON_OWN, "--json").json()
-    assert (told["verdict"], told["system"], told["length"]) == ("follows", "own.py:Counter", 5)
+    checked = ask("replay", "kept.itf.json", *ON_OWN, "--json").json()
+    assert (checked["verdict"], checked["system"], checked["length"]) == ("follows", "own.py:Counter", 5)
 
 
 @pytest.mark.parametrize(
@@ -1103,9 +1105,9 @@ def test_an_outdated_trace_exits_12(ask: Ask, kept: Path) -> None:
         'require(by == 1 and s.count["here"] < self.top + (not self.stops)) (own.py, line N) does not hold, '
         "where count[here] = 3\n"
     )
-    told = ask("replay", "kept.itf.json", *ON_OWN, "--json")
-    assert told.code == 12
-    assert (told.json()["state"], told.json()["looked_at"]) == (5, {"count[here]": 3})
+    followed = ask("replay", "kept.itf.json", *ON_OWN, "--json")
+    assert followed.code == 12
+    assert (followed.json()["state"], followed.json()["looked_at"]) == (5, {"count[here]": 3})
 
 
 # Other formats.
@@ -1243,8 +1245,8 @@ def test_a_state_of_a_kept_trace_is_explained(ask: Ask) -> None:
     one = ask("explain", "kept.itf.json", *ON_OWN, "--action", "press", "--set", "by=1")
     assert one.out.splitlines()[0] == "own.py:Counter: state 5"
     assert one.out.splitlines()[-1] == "    count[here]: 4"
-    (told,) = ask("explain", "kept.itf.json", *ON_OWN, "--action", "press", "--set", "by=1", "--json").json()["steps"]
-    assert (told["enabled"], told["action"], told["looked_at"]) == (False, "press", {"count[here]": 4})
+    (step,) = ask("explain", "kept.itf.json", *ON_OWN, "--action", "press", "--set", "by=1", "--json").json()["steps"]
+    assert (step["enabled"], step["action"], step["looked_at"]) == (False, "press", {"count[here]": 4})
 
 
 @pytest.mark.usefixtures("kept")
@@ -1402,10 +1404,10 @@ def test_an_unwritable_report_keeps_verdict_and_other_reports(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "code", "told"),
+    ("asked", "code", "message"),
     [("own.py:Failing", 75, "ZeroDivisionError"), ("own.py:Interrupted", 130, "nothing was kept")],
 )
-def test_an_unfinished_check_is_reported_in_each_file(ask: Ask, asked: str, code: int, told: str) -> None:
+def test_an_unfinished_check_is_reported_in_each_file(ask: Ask, asked: str, code: int, message: str) -> None:
     """The file of an earlier run would claim success."""
     files = {"--junit-xml": "r.xml", "--report": "r.html"}
     for name in (*files.values(), "r.md"):
@@ -1415,7 +1417,7 @@ def test_an_unfinished_check_is_reported_in_each_file(ask: Ask, asked: str, code
     assert answer.code == code
     assert '<error message="' in Path("r.xml").read_text()
     for name in (*files.values(), "r.md"):
-        assert told in Path(name).read_text()
+        assert message in Path(name).read_text()
 
 
 def test_an_exception_is_reported_with_its_trace(ask: Ask) -> None:
@@ -1531,13 +1533,13 @@ def test_json_of_a_simulation(ask: Ask) -> None:
 def test_the_seed_is_always_printed(ask: Ask) -> None:
     """Whether given or drawn; the same seed repeats the whole output."""
     asked = ("simulate", "own.py:Counter", "--runs", "5")
-    chosen = re.search(r"^  seed (\d+)$", ask(*asked).out, re.MULTILINE)
-    assert chosen is not None
-    again = [ask(*asked, "--seed", chosen[1], "--workers", workers, "--json").json() for workers in ("1", "2")]
+    seed = re.search(r"^  seed (\d+)$", ask(*asked).out, re.MULTILINE)
+    assert seed is not None
+    again = [ask(*asked, "--seed", seed[1], "--workers", workers, "--json").json() for workers in ("1", "2")]
     for each in again:
         del each["seconds"], each["simulation"]["steps_per_second"]
     assert again[0] == again[1]
-    assert again[0]["simulation"]["seed"] == int(chosen[1])
+    assert again[0]["simulation"]["seed"] == int(seed[1])
 
 
 def test_simulate_prints_the_command_that_repeats_the_run(ask: Ask) -> None:

@@ -73,15 +73,15 @@ def test_other_unraisable_exceptions_are_printed(monkeypatch: pytest.MonkeyPatch
         def __del__(self) -> None:
             raise LookupError
 
-    told: list[type[BaseException]] = []
+    reported: list[type[BaseException]] = []
 
     def hook(dropped: Any) -> None:
-        told.append(dropped.exc_type)
+        reported.append(dropped.exc_type)
 
     monkeypatch.setattr(sys, "unraisablehook", hook)
     with reraising_dropped_interrupts(signal.SIGUSR1):
         Failing()
-    assert told == [LookupError]
+    assert reported == [LookupError]
     assert sys.unraisablehook is hook
 
 

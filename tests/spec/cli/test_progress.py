@@ -20,7 +20,7 @@ STATISTICS = Statistics(depth=12, generated=3456789, distinct=1000000, queue=234
 
 TAKEN = 65_000_000
 """Bytes of memory."""
-told = partial(line, taken=TAKEN)
+progress_line = partial(line, taken=TAKEN)
 
 Clock = Callable[[float], None]
 
@@ -62,7 +62,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 def test_a_progress_line_has_all_figures() -> None:
     """Depth, generated, distinct, queue, rate, memory and time, in readable numbers."""
-    said = told(STATISTICS)
+    said = progress_line(STATISTICS)
     assert said.startswith("depth 12, 3.5 M generated, 1.0 M distinct, 2,345 queued, 250 k/s, ")
     assert said.endswith(", 65 MB, 0:04")
 
@@ -79,7 +79,7 @@ def test_a_progress_line_has_all_figures() -> None:
 )
 def test_a_progress_line_is_cut_to_the_width(statistics: Statistics | SimulationStatistics, width: int) -> None:
     """For statistics of any size; speed, memory and time are among the last to be dropped."""
-    said = told(statistics, width=width)
+    said = progress_line(statistics, width=width)
     assert len(said) <= width
     if width >= 67 and not statistics.evaluating:
         assert re.search(r" [\d.]+ [kM](?:/s| steps/s), .*[MG]B, 27:26:05$", said)
@@ -87,10 +87,10 @@ def test_a_progress_line_is_cut_to_the_width(statistics: Statistics | Simulation
 
 def test_an_engine_adds_its_own_figures() -> None:
     """Bytes for each state, and the share of time in the specification's own code."""
-    said = told(STATISTICS._replace(bytes_per_state=22.84, in_python=0.126), width=120)
+    said = progress_line(STATISTICS._replace(bytes_per_state=22.84, in_python=0.126), width=120)
     assert ", 250 k/s, 23 bytes/state, 13% in Python, " in said
     for part, statistics in (("bytes/state", STATISTICS._replace(in_python=0.0)), ("Python", STATISTICS)):
-        assert part not in told(statistics)
+        assert part not in progress_line(statistics)
 
 
 @pytest.mark.parametrize(("queue", "full"), [(1000000, 0), (500000, BAR // 2), (1, BAR - 1), (0, BAR)])
@@ -102,10 +102,10 @@ def test_a_bar_fills_as_the_queue_empties(queue: int, full: int) -> None:
 def test_a_line_of_a_simulation() -> None:
     """It has runs done and planned, steps, rate, the specification's share, and memory; the bar counts runs."""
     walked = SimulationStatistics(runs=2_500, asked=10_000, steps=240_000, seconds=0.5, in_python=0.25)
-    assert told(walked).startswith("2,500 of 10 k runs, 240 k steps, 480 k steps/s, 25% in Python, ")
-    assert told(walked).endswith(" 65 MB, 0:00")
+    assert progress_line(walked).startswith("2,500 of 10 k runs, 240 k steps, 480 k steps/s, 25% in Python, ")
+    assert progress_line(walked).endswith(" 65 MB, 0:00")
     assert bar(walked) == "#" * (BAR // 4) + "-" * (BAR - BAR // 4)
-    assert "0 steps/s" in told(walked._replace(seconds=0.0))
+    assert "0 steps/s" in progress_line(walked._replace(seconds=0.0))
 
 
 def test_an_empty_bar_is_drawn() -> None:
@@ -115,7 +115,7 @@ def test_an_empty_bar_is_drawn() -> None:
 
 def test_zero_seconds_give_no_rate() -> None:
     """At the very beginning there is no rate yet."""
-    assert " 0/s" in told(STATISTICS._replace(seconds=0.0))
+    assert " 0/s" in progress_line(STATISTICS._replace(seconds=0.0))
 
 
 def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
@@ -130,14 +130,14 @@ def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
     assert [said.split(",")[0] for said in stream.getvalue().splitlines()] == ["depth 13", "depth 14", "depth 15"]
 
 
-def test_unchanged_statistics_are_not_repeated(clock: Clock) -> None:
+def test_unchanged_progress_is_not_repeated(clock: Clock) -> None:
     """Neither during a long level, nor at the end."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:
         for seconds in (4.0, 8.0, 12.0):
             clock(4.0)
             progress(STATISTICS._replace(seconds=seconds, in_python=1 / seconds))
-    assert stream.getvalue() == f"{told(STATISTICS._replace(in_python=0.25))}\n"
+    assert stream.getvalue() == f"{progress_line(STATISTICS._replace(in_python=0.25))}\n"
 
 
 @pytest.mark.parametrize("stream", [Terminal(), io.StringIO()], ids=["a terminal", "a file"])
@@ -155,7 +155,7 @@ def test_a_slow_run_prints_its_final_figures(clock: Clock) -> None:
     with Progress(stream, every=3.0) as progress:
         progress(STATISTICS)
         clock(QUICK)
-    assert stream.getvalue() == f"{told(STATISTICS)}\n"
+    assert stream.getvalue() == f"{progress_line(STATISTICS)}\n"
 
 
 def test_without_statistics_nothing_is_printed(clock: Clock) -> None:
@@ -182,7 +182,7 @@ def test_a_terminal_line_is_updated_in_place(clock: Clock, monkeypatch: pytest.M
         during = stream.getvalue()
     assert f"{bar(STATISTICS)} depth 12, 1.0 M distinct, 0:04" in during
     assert "\n" not in during
-    assert stream.getvalue().endswith(f"\x1b[2K{told(STATISTICS)}\n")
+    assert stream.getvalue().endswith(f"\x1b[2K{progress_line(STATISTICS)}\n")
 
 
 def test_other_activities_are_printed_at_once(clock: Clock) -> None:
@@ -196,7 +196,7 @@ def test_other_activities_are_printed_at_once(clock: Clock) -> None:
         progress(STATISTICS._replace(doing=doing))
     lines = stream.getvalue().splitlines()
     assert lines[0] == doing
-    assert lines[1:] == [told(STATISTICS)]
+    assert lines[1:] == [progress_line(STATISTICS)]
 
 
 def test_before_the_first_state_no_figures_are_printed(clock: Clock) -> None:
@@ -217,7 +217,7 @@ def test_a_dumb_terminal_gets_plain_lines(clock: Clock, monkeypatch: pytest.Monk
     with Progress(stream, every=3.0) as progress:
         clock(4.0)
         progress(STATISTICS)
-    assert stream.getvalue() == f"{told(STATISTICS)}\n"
+    assert stream.getvalue() == f"{progress_line(STATISTICS)}\n"
 
 
 def test_a_long_evaluation_is_not_part_of_the_final_line(clock: Clock) -> None:
@@ -229,7 +229,7 @@ def test_a_long_evaluation_is_not_part_of_the_final_line(clock: Clock) -> None:
         progress(STATISTICS._replace(evaluating="10 s: go() in the state x = 1"))
     first, last = stream.getvalue().splitlines()
     assert first == "one evaluation takes 10 s: go() in the state x = 1"
-    assert last == told(STATISTICS)
+    assert last == progress_line(STATISTICS)
 
 
 def test_progress_goes_to_stderr(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:

@@ -558,9 +558,9 @@ print(list(sets.unrank(sets.rank(frozenset("ytrewq")))))
 """
 
 
-def test_nothing_depends_on_how_strings_hash() -> None:
+def test_order_does_not_depend_on_string_hashing() -> None:
     """Sets of strings are walked in the same order in processes that hash strings in different ways."""
-    told = [
+    outputs = [
         subprocess.run(
             [sys.executable, "-c", WALK],
             env={**os.environ, "PYTHONHASHSEED": seed},
@@ -570,8 +570,8 @@ def test_nothing_depends_on_how_strings_hash() -> None:
         ).stdout
         for seed in ("1", "2")
     ]
-    assert told[0] == told[1]
-    assert told[0].splitlines()[2] == str(list("qwerty"))
+    assert outputs[0] == outputs[1]
+    assert outputs[0].splitlines()[2] == str(list("qwerty"))
 
 
 # LEFT_OUT and ABSENT.

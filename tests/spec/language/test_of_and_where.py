@@ -365,7 +365,7 @@ class Spoken(Slide):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_is_said_inside_is_the_same(engine: str) -> None:
+def test_properties_inside_where_hold_or_stay_unseen(engine: str) -> None:
     """Outside the condition, an invariant holds and a witness is not seen."""
     found = verdicts(Spoken, engine)
     assert [name for name, verdict in found.items() if verdict == "violated"] == ["not_there", "never_by_two"]
@@ -382,7 +382,7 @@ def test_a_trace_names_the_value_of_which_it_is_broken() -> None:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_where_in_an_action_is_refused(engine: str) -> None:
+def test_a_where_clause_in_an_action_is_refused(engine: str) -> None:
     """An action uses guards instead."""
 
     class Guarded(Slide):

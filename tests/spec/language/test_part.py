@@ -162,9 +162,9 @@ def test_every_part_is_initialized() -> None:
 def test_every_engine_explores_parts(engine: Any) -> None:
     """With one result: 2, 1 or 0 litres are on the left or, poured, on the right; and each tap is open or not."""
     result = check(Yards(), engine=engine, keep_going=True)
-    told = {each.name: each.verdict for each in result.properties}
+    verdicts = {each.name: each.verdict for each in result.properties}
     assert result.distinct_states == 6 * 2 * 2
-    assert told == {
+    assert verdicts == {
         "type_ok": "holds",
         "left.never_over": "holds",
         "left.only_drops": "holds",
@@ -252,13 +252,13 @@ def test_a_part_missing_in_the_states_is_refused() -> None:
         Model(Third())
 
 
-@pytest.mark.parametrize("given", [3, Yards()], ids=["a number", "of other states"])
-def test_a_part_of_the_wrong_class_is_refused(given: Any) -> None:
+@pytest.mark.parametrize("value", [3, Yards()], ids=["a number", "of other states"])
+def test_a_part_of_the_wrong_class_is_refused(value: Any) -> None:
     class Wrong(Yards):
         @part
         def left(self) -> Any:
             """Something else."""
-            return given
+            return value
 
     with pytest.raises(SpecificationError, match=r"part Wrong\.left: it returns .*; Yard has left: Tank"):
         Model(Wrong())

@@ -86,7 +86,7 @@ def test_a_type_has_the_domain_of_what_it_is_made_of(type_: Any, values: list[An
     assert list(Sizes(GARDEN).domain(type_)) == values
 
 
-def test_a_tuple_is_as_long_as_its_size_says() -> None:
+def test_a_size_fixes_the_length_of_a_tuple() -> None:
     """And no longer."""
     notes = Sizes(GARDEN).domain(Notes)
     assert (notes.size, (0, 3) in notes, (0, 3, 1) in notes) == (1 + 4 + 16, True, False)
@@ -356,7 +356,7 @@ def test_an_unknown_name_is_reported() -> None:
     "of, when, said",
     [(range(3), None, "of= must be a function"), (None, 3, "when= must be a function")],
 )
-def test_what_a_variable_is_given_are_functions(of: Any, when: Any, said: str) -> None:
+def test_arguments_of_variables_are_functions(of: Any, when: Any, said: str) -> None:
     """Of the specification."""
     with pytest.raises(SpecificationError, match=rf"variable\('What it is.'\): {said} of the specification"):
         variable("What it is.", of=of, when=when)

@@ -233,7 +233,7 @@ def test_constants_may_be_any_immutable_value() -> None:
         Cluster(brokers=3)
 
 
-def test_what_counts_as_an_integer_is_one() -> None:
+def test_numpy_integers_are_integers() -> None:
     """As a constant, inside one, as a default, and in a switch's choices; numpy's integers count."""
 
     class Cluster(Specification):
@@ -241,9 +241,9 @@ def test_what_counts_as_an_integer_is_one() -> None:
         replicas: tuple[Any, ...] = constant((), "Where it is.")
         form: int = switch(np.uint8(1), "How it is done.", among=np.arange(3))
 
-    given = Cluster(brokers=np.int32(5), replicas=(np.int64(1), frozenset({np.int8(2)})), form=np.int16(2))
-    assert given.valuation == {"brokers": 5, "replicas": (1, frozenset({2})), "form": 2}
-    values = (*Cluster().valuation.values(), given.brokers, given.replicas[0], *given.replicas[1], given.form)
+    cluster = Cluster(brokers=np.int32(5), replicas=(np.int64(1), frozenset({np.int8(2)})), form=np.int16(2))
+    assert cluster.valuation == {"brokers": 5, "replicas": (1, frozenset({2})), "form": 2}
+    values = (*Cluster().valuation.values(), cluster.brokers, cluster.replicas[0], *cluster.replicas[1], cluster.form)
     assert {type(value) for value in values} == {int, tuple}
 
 
@@ -262,7 +262,7 @@ def test_variables_are_declared_in_order() -> None:
     assert list(water.cells) == [0, 1, 2]
 
 
-def test_there_is_an_initial_state_for_each_value_of_its_parameters() -> None:
+def test_initial_states_cover_all_parameter_values() -> None:
     """The later parameter changes faster."""
     assert [instance.parameters for instance in Garden().initials] == [
         {"first": first, "amount": amount} for first in (0, 1) for amount in (1, 2)
@@ -298,7 +298,7 @@ def test_actions_stand_in_order_with_all_their_instances() -> None:
     ]
 
 
-def test_actions_and_witnesses_may_depend_on_constants() -> None:
+def test_when_removes_actions_and_witnesses() -> None:
     """`when=` decides whether an action or witness exists under these constants."""
     assert [each.name for each in Garden(hose=False).actions] == ["pour", "fill", "change"]
     assert [each.name for each in Garden(plants=4).properties][-1] == "a_step_of_two"
@@ -444,7 +444,7 @@ class Mutant(NoHose):
     """It fixes no constant in its head, so it is used only on request."""
 
 
-def test_a_variant_changes_only_what_it_says() -> None:
+def test_a_variant_changes_only_what_it_overrides() -> None:
     """Overrides keep their places, marked again or not; None removes a member; new members follow."""
     assert [(each.name, each.doc, len(each.instances)) for each in NoHose().actions] == [
         ("pour", "A plant is watered from the can.", 4),
@@ -583,14 +583,14 @@ def test_a_variant_may_have_constants_of_its_own() -> None:
 
 def test_a_variants_own_constants_may_select_its_variant() -> None:
     """Unmentioned constants keep their defaults; a subclass that fixes nothing more is never selected."""
-    chosen = {
+    variants = {
         "Lawn": Lawn.of(),
         "ByHand": Lawn.of(mower="hand", sharp=False),
         "ByMotor": Lawn.of(mower="motor", fuel=2),
         "Blunt": Lawn.of(mower="motor", sharp=False),
     }
-    assert {name: type(each).__name__ for name, each in chosen.items()} == {name: name for name in chosen}
-    assert [each.__name__ for each in Lawn.variants()] == list(chosen)
+    assert {name: type(each).__name__ for name, each in variants.items()} == {name: name for name in variants}
+    assert [each.__name__ for each in Lawn.variants()] == list(variants)
 
 
 def test_a_variant_may_fix_the_default_of_another() -> None:
@@ -873,14 +873,14 @@ RANGES: list[tuple[str, Any, list[Any]]] = [
 ]
 
 
-@rows("given, values", {name: row for name, *row in RANGES})
-def test_a_parameter_ranges_over(given: Any, values: list[Any]) -> None:
+@rows("domain, values", {name: row for name, *row in RANGES})
+def test_a_parameter_ranges_over(domain: Any, values: list[Any]) -> None:
     """The instances of an action follow the order of its parameter's range."""
 
     class Ranging(Specification):
         most: int = constant(3, "...")
 
-        @action(it=given)
+        @action(it=domain)
         def act(self, s: State, it: Any) -> None:
             pass
 
@@ -943,7 +943,7 @@ ENDLESS: list[tuple[str, Callable[..., Any], dict[str, Any], str]] = [
 
 
 @rows("word, ranges, message", {name: row for name, *row in ENDLESS})
-def test_what_cannot_be_listed_is_refused_by_name(
+def test_unlistable_parameters_are_refused_by_name(
     word: Callable[..., Any], ranges: dict[str, Any], message: str
 ) -> None:
     """Before anything is listed; the message names the word, the method and the parameters."""

@@ -557,7 +557,7 @@ def test_cells_are_named_as_they_are_written() -> None:
     assert [cell.name for cell in named.cells] == ["x[a, 1]", "x[b]", "x[()]", "x[Pair(left='c', right=1)]"]
 
 
-def test_values_that_are_equal_but_of_other_types_are_told_apart() -> None:
+def test_equal_values_of_other_types_are_distinguished() -> None:
     """True is refused even after 1, although a dictionary treats them as equal."""
     window, s = opened(layout(x=integers(0, 1)))
     for value, fits in ((1, True), (True, False), (1.0, False), (0, True), (False, False)):

@@ -267,9 +267,9 @@ def anonymous() -> tuple[Any, Any]:
 )
 def test_distinguishing_anonymous_values_is_refused(does: Any, why: str) -> None:
     """The message names the attempted operation."""
-    with pytest.raises(ValuesDistinguished) as told:
+    with pytest.raises(ValuesDistinguished) as raised:
         does(*anonymous())
-    assert str(told.value) == why
+    assert str(raised.value) == why
 
 
 def test_conversions_are_free() -> None:

@@ -44,13 +44,13 @@ BROKER, LEADERS = 1, (2, 1, 1)
 Sent = Annotated[int, "number of requests put into the queue"]
 
 
-def told(epoch: int) -> LeaderAndIsrRequest:
+def leader_and_isr(epoch: int) -> LeaderAndIsrRequest:
     """Return the leader in this leader epoch."""
     state = LeaderAndIsrPartitionState("t", 0, 1, LEADERS[epoch], epoch, (1, 2), epoch, (1, 2))
     return LeaderAndIsrRequest(9, 1, UNKNOWN_BROKER_EPOCH, (state,), (1, 2))
 
 
-REQUESTS = [told(epoch) for epoch in range(len(LEADERS))]
+REQUESTS = [leader_and_isr(epoch) for epoch in range(len(LEADERS))]
 
 
 class Delivery(State):

@@ -75,7 +75,7 @@ def test_a_call_may_be_an_argument(thread: EventThreadPart) -> None:
     assert call.arguments == (Call("_resume_preferred_replica_elections"),)
 
 
-def test_a_narrowed_argument_must_exist(thread: EventThreadPart) -> None:
+def test_narrowing_an_unknown_argument_is_refused(thread: EventThreadPart) -> None:
     """A name that is no argument is reported."""
     with pytest.raises(SpecificationError, match="_fail_brokers has no argument broker"):
         thread.calls_of(Frame(Controller._fail_brokers, {"broker": (0,)}))

@@ -21,7 +21,7 @@ TWO = {T0: (ReplicaAssignment((0, 1)),), T1: (ReplicaAssignment((1, 0)),)}
 
 def waiting(**other: object) -> WaitingRequests:
     """Requests of one controller to two brokers, about one partition."""
-    given: dict[str, object] = {
+    arguments: dict[str, object] = {
         "controller": 9,
         "brokers": (0, 1),
         "assignments": ONE,
@@ -31,17 +31,17 @@ def waiting(**other: object) -> WaitingRequests:
         "isr_changes": 0,
         "stops": False,
     }
-    return WaitingRequests(**{**given, **other})  # type: ignore[arg-type]
+    return WaitingRequests(**{**arguments, **other})  # type: ignore[arg-type]
 
 
-TOLD = LeaderAndIsrPartitionState("t", 0, 1, 1, 1, (1,), 1, (0, 1), isNew=True)
-LEADER_AND_ISR = LeaderAndIsrRequest(9, 1, 0, (TOLD,), (1,))
+LEADER_STATE = LeaderAndIsrPartitionState("t", 0, 1, 1, 1, (1,), 1, (0, 1), isNew=True)
+LEADER_AND_ISR = LeaderAndIsrRequest(9, 1, 0, (LEADER_STATE,), (1,))
 
 
 def test_unread_requests_do_not_wait() -> None:
     """New replicas, live leaders, the epoch of the state's writer, and all metadata except the leader are dropped."""
     kept = waiting().reduced(LEADER_AND_ISR)
-    assert kept == LeaderAndIsrRequest(9, 1, 0, (TOLD._replace(isNew=False, controllerEpoch=0),), ())
+    assert kept == LeaderAndIsrRequest(9, 1, 0, (LEADER_STATE._replace(isNew=False, controllerEpoch=0),), ())
     known = UpdateMetadataPartitionState("t", 0, 1, 1, 1, (1,), 1, (0, 1), (0,))
     metadata = waiting().reduced(UpdateMetadataRequest(9, 1, 0, (known,), (0, 1)))
     assert metadata.partitionStates == (UpdateMetadataPartitionState("t", 0, 0, 1, 1, (), 0, (), ()),)
@@ -59,7 +59,7 @@ def test_kept_requests_may_wait() -> None:
 def test_partitions_stand_in_one_request_in_every_combination() -> None:
     """The first, the second, or both."""
     about = {
-        tuple(told.partitionIndex for told in each.partitionStates)
+        tuple(state.partitionIndex for state in each.partitionStates)
         for each in waiting(assignments=TWO).domain
         if isinstance(each, LeaderAndIsrRequest)
     }

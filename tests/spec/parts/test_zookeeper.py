@@ -226,29 +226,29 @@ class Watching(Specification[Watched]):
         """It is back."""
         self.zk.reconnect(s.zk, B)
 
-    def told(self, s: Watched, session: str, *paths: str) -> bool:
+    def will_hear(self, s: Watched, session: str, *paths: str) -> bool:
         """Whether a client's queue has the deletions of these nodes, in this order."""
         return tuple(event.path for event in s.zk.events[session]) == paths
 
     @sometimes
     def in_order(self, s: Watched) -> bool:
         """The first node is deleted first."""
-        return self.told(s, B, *MINE)
+        return self.will_hear(s, B, *MINE)
 
     @sometimes
     def the_other_way_round(self, s: Watched) -> bool:
         """The second node is deleted first."""
-        return self.told(s, B, *reversed(MINE))
+        return self.will_hear(s, B, *reversed(MINE))
 
     @sometimes
     def hears_all_of_its_own_end(self, s: Watched) -> bool:
         """The owner receives both deletions before its connection is cut."""
-        return A not in s.zk.sessions and self.told(s, A, *MINE)
+        return A not in s.zk.sessions and self.will_hear(s, A, *MINE)
 
     @sometimes
     def hears_half_of_it(self, s: Watched) -> bool:
         """It receives one."""
-        return A not in s.zk.sessions and self.told(s, A, MINE[1])
+        return A not in s.zk.sessions and self.will_hear(s, A, MINE[1])
 
 
 def test_a_session_ends_in_every_way() -> None:
@@ -259,16 +259,16 @@ def test_a_session_ends_in_every_way() -> None:
     assert witnessed == {"in_order", "the_other_way_round", "hears_all_of_its_own_end", "hears_half_of_it"}
 
 
-def test_a_disconnected_client_is_notified_after_reconnecting() -> None:
+def test_a_reconnecting_client_hears_missed_events() -> None:
     """No notification is lost, and a trace says that its client has no connection."""
 
-    class NeverTold(Watching):
+    class NeverNotified(Watching):
         @invariant
-        def nothing_is_told(self, s: Watched) -> bool:
+        def nothing_to_hear(self, s: Watched) -> bool:
             """A reconnected client has no waiting notification."""
-            return B in s.zk.disconnected or not self.told(s, B, *MINE)
+            return B in s.zk.disconnected or not self.will_hear(s, B, *MINE)
 
-    away = check(NeverTold(disconnections=True), engine="reference", keep_going=True)
+    away = check(NeverNotified(disconnections=True), engine="reference", keep_going=True)
     assert away.counterexample is not None
     assert check(Watching(disconnections=True), engine="reference").verdict == "holds"
 
@@ -283,7 +283,7 @@ def test_a_disconnected_client_is_notified_after_reconnecting() -> None:
     assert lost.steps[-1].views == ("the client of b has no connection to ZooKeeper",)
 
 
-def test_a_trace_names_nodes_that_outlive_their_session() -> None:
+def test_a_node_that_outlives_its_session_is_shown() -> None:
     """Until they are deleted."""
 
     class AllGone(Migrations):
@@ -302,10 +302,10 @@ def test_a_trace_names_nodes_that_outlive_their_session() -> None:
 # Domains follow from the declared znodes.
 
 
-def domains(**given: Any) -> dict[str, Any]:
+def domains(**options: Any) -> dict[str, Any]:
     """Return the domains of a ZooKeeper with two sessions, by variable."""
     sessions = one_of("a", "b")
-    return {name: domain for name, (_, domain) in ZooKeeperPart(sessions, max_events=1, **given).variables.items()}
+    return {name: domain for name, (_, domain) in ZooKeeperPart(sessions, max_events=1, **options).variables.items()}
 
 
 def test_a_nodes_domain_is_that_of_its_path() -> None:
@@ -338,7 +338,7 @@ def test_an_undeclared_root_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("znodes", "given", "told"),
+    ("znodes", "options", "kinds"),
     [
         (Znodes("/x", data_watched=True), {}, {"NodeCreated", "NodeDeleted", "NodeDataChanged"}),
         (Znodes("/x", data_watched=True), {"reconnects": False}, {"NodeCreated", "NodeDeleted"}),
@@ -354,10 +354,10 @@ def test_an_undeclared_root_exists() -> None:
         ),
     ],
 )
-def test_clients_receive_only_possible_notifications(znodes: Znodes, given: dict[str, Any], told: set[str]) -> None:
+def test_event_domains_follow_the_declared_nodes(znodes: Znodes, options: dict[str, Any], kinds: set[str]) -> None:
     """Data may change where a rule sets them, or where a reconnected client finds a new node; children if watched."""
-    (events,) = {str(each): each for each in domains(znodes=[znodes], **given)["events"].cells.values()}.values()
-    assert {event.type.name for sequence in events for event in sequence} == told
+    (events,) = {str(each): each for each in domains(znodes=[znodes], **options)["events"].cells.values()}.values()
+    assert {event.type.name for sequence in events for event in sequence} == kinds
 
 
 def test_watched_ephemerals_are_deleted_in_every_order() -> None:

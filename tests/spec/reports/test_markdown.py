@@ -81,8 +81,8 @@ def test_no_line_of_a_trace_ends_its_fence() -> None:
     assert trace is not None
     fenced = replace(trace, broken="```", sentence="")
     assert str(fenced).startswith("```\n")
-    told = parsed(replace(broken(), counterexamples=(fenced,)))
-    assert f"{fenced}\n" in [token.content for token in told if token.type == "fence"]
+    tokens = parsed(replace(broken(), counterexamples=(fenced,)))
+    assert f"{fenced}\n" in [token.content for token in tokens if token.type == "fence"]
 
 
 def test_without_actors_there_is_no_diagram() -> None:
@@ -99,9 +99,9 @@ def test_a_diagram_that_mermaid_does_not_draw_is_left_out() -> None:
     trace = result.counterexample
     assert trace is not None
     long = replace(trace, steps=trace.steps * (markdown.LARGEST // 20))
-    told = to_markdown(replace(result, counterexamples=(long,)))
-    assert "sequenceDiagram" not in told
-    assert "`kafkaspec sequence` draws a kept trace as SVG" in told
+    text = to_markdown(replace(result, counterexamples=(long,)))
+    assert "sequenceDiagram" not in text
+    assert "`kafkaspec sequence` draws a kept trace as SVG" in text
 
 
 def test_dead_actions_are_named() -> None:

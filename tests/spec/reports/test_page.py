@@ -60,7 +60,7 @@ def test_the_page_has_settings_verdict_and_coverage() -> None:
     places = [of["id"] for tag, of in read.elements if tag == "section"]
     assert places == ["trace-1", "checked", "figures", "properties", "actions", "growth"]
     assert [of["href"] for tag, of in read.elements if tag == "a"] == [f"#{place}" for place in places]
-    told = words(broken())
+    text = words(broken())
     for part in (
         "violated odd silence is violated, in 2 states",
         "left out of the model <i>manners</i>",
@@ -70,7 +70,7 @@ def test_the_page_has_settings_verdict_and_coverage() -> None:
         "2 levels; the largest is level 1, with 1 state.",
         "Checked with python 3.",
     ):
-        assert part in told
+        assert part in text
 
 
 def test_user_text_is_escaped() -> None:

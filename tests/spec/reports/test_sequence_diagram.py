@@ -116,8 +116,8 @@ def trace_of_a_visit() -> Trace:
 
 def test_a_step_has_an_actor_and_a_receiver() -> None:
     """Explicit ones come from the action; the default is its interchangeable parameter, the part, or the system."""
-    told = {each.label: (each.actor, each.receiver, each.sentences) for each in messages_of(trace_of_a_visit())}
-    assert told == {
+    messages = {each.label: (each.actor, each.receiver, each.sentences) for each in messages_of(trace_of_a_visit())}
+    assert messages == {
         "ring": ("a guest", "the bell", "ding; dong"),
         "hear loud=true": ("tenant 2", "tenant 2", ""),
         "tell": ("tenant 2", "tenant 10", ""),
@@ -126,10 +126,10 @@ def test_a_step_has_an_actor_and_a_receiver() -> None:
     }
 
 
-def test_a_text_trace_names_actor_and_receiver_if_the_action_does_not() -> None:
+def test_text_of_a_trace_names_actor_and_receiver() -> None:
     """Neither its name, nor a parameter, nor its part names them."""
-    told = [each.line for each in trace_of_a_visit().steps]
-    assert told == [
+    lines = [each.line for each in trace_of_a_visit().steps]
+    assert lines == [
         "a guest: ring() -> the bell   ding; dong",
         "hear(loud=true, who=2)",
         "bell.fade()",
@@ -247,7 +247,7 @@ def test_long_words_are_wrapped_within_the_picture() -> None:
     assert all(x + 6 * len(text) < width for text, (x, _) in words_of(picture).items())
 
 
-def test_a_run_without_a_decided_property_is_drawn() -> None:
+def test_a_run_without_a_property_is_drawn() -> None:
     """With a title of its own."""
     replay = Replay(Visit)
     replay.do(Step("ring", {}))
@@ -320,7 +320,7 @@ def test_numbered_owners_have_adjacent_lanes() -> None:
 
 
 @rows("on", [True, False])
-def test_a_specification_may_name_a_lane(on: bool) -> None:
+def test_a_lane_may_depend_on_constants(on: bool) -> None:
     """The name may depend on its constants; the text uses it, too."""
 
     class Sent(Desks):

@@ -179,7 +179,7 @@ def test_a_graph_that_is_too_large_is_refused_at_any_point() -> None:
                 state_graph(Post(), by, most)
 
 
-def test_an_expression_that_raises_later_is_reported_with_its_state() -> None:
+def test_an_expression_that_raises_names_the_state() -> None:
     """As for an action."""
     with pytest.raises(EvaluationFailed, match="ZeroDivisionError"):
         state_graph(Lamps(), ["1 // (s.pressed - 2)"])

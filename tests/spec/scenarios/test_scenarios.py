@@ -54,13 +54,13 @@ def test_there_are_transcripts() -> None:
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_it_is_what_happens(path: Path) -> None:
+def test_transcripts_are_confirmed(path: Path) -> None:
     """Each step is enabled, each claim is true, and only the named properties break."""
     run(path)
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_it_begins_with_its_title_and_sources(path: Path) -> None:
+def test_transcripts_begin_with_title_and_sources(path: Path) -> None:
     """A reader sees its subject and its origin."""
     title, blank, sources, *_ = path.read_text(encoding="utf-8").splitlines()
     assert (title == title.strip() != "", blank, re.match(r"Sources?: .", sources) is not None) == (True, "", True)
@@ -68,9 +68,11 @@ def test_it_begins_with_its_title_and_sources(path: Path) -> None:
 
 def test_a_transcript_refers_to_existing_ones() -> None:
     """By their file names."""
-    told = {name for path in TRANSCRIPTS for name in re.findall(r"[\w-]+\.txt", path.read_text(encoding="utf-8"))}
-    assert len(told) > 5
-    assert told <= {path.name for path in TRANSCRIPTS}
+    mentioned = {
+        name for path in TRANSCRIPTS for name in re.findall(r"[\w-]+\.txt", path.read_text(encoding="utf-8"))
+    }
+    assert len(mentioned) > 5
+    assert mentioned <= {path.name for path in TRANSCRIPTS}
 
 
 SAME: list[tuple[str, str, str]] = [
@@ -128,7 +130,7 @@ def test_one_fence_makes_the_difference(story: str, other: str, fence: str, tmp_
     ("story", "broken", "length"),
     [("fetch-under-an-old-epoch", "weak_isr", 13), ("join-under-an-old-epoch", "strong_isr", 15)],
 )
-def test_it_is_no_longer_than_the_shortest(story: str, broken: str, length: int) -> None:
+def test_transcripts_are_shortest_paths(story: str, broken: str, length: int) -> None:
     """The same length as the checker's counterexample, which takes half a minute each."""
     replay = run(HERE / f"{story}.txt")
     assert replay.broken[broken] == replay.number == length
@@ -148,15 +150,15 @@ def test_a_counterexample_of_the_checker_can_be_replayed() -> None:
     specification = Replication.of(
         truncation="truncate-to-high-watermark", brokers=2, log_size=2, max_records=2, max_leader_epoch=2
     )
-    told = check(specification, properties=["weak_isr"]).counterexample
-    assert told is not None
+    trace = check(specification, properties=["weak_isr"]).counterexample
+    assert trace is not None
     replay = Replay(specification)
     changes = []
-    for each in told.steps:
+    for each in trace.steps:
         assert replay.broken == {}
         changes.append(replay.do(each.step).changes)
-    assert replay.broken["weak_isr"] == replay.number == told.length == 9
-    assert (changes, replay.trace("weak_isr")) == ([each.changes for each in told.steps], told)
+    assert replay.broken["weak_isr"] == replay.number == trace.length == 9
+    assert (changes, replay.trace("weak_isr")) == ([each.changes for each in trace.steps], trace)
 
 
 # The reader: every line counts.
@@ -392,15 +394,15 @@ def test_a_unique_prefix_names_a_scenario() -> None:
         scenario_named("t9")
 
 
-def test_a_line_is_printed_with_its_effect() -> None:
+def test_lines_show_their_changes() -> None:
     """Prose and the first line are unchanged; a step gets its number and its changes, a claim its mark."""
-    told = [str(line) for line in scenario_named("t1-loss").replay()]
+    lines = [str(line) for line in scenario_named("t1-loss").replay()]
     texts = scenario_named("t1-loss").text.splitlines()
-    assert [each for each in told if not each.startswith("  ") or each.startswith("    system")] == [
+    assert [each for each in lines if not each.startswith("  ") or each.startswith("    system")] == [
         each for each in texts if not each.startswith("  ") or each.startswith("    system")
     ]
-    cut = next(each for each in told if "it truncates its log" in each).splitlines()
+    cut = next(each for each in lines if "it truncates its log" in each).splitlines()
     assert cut[0] == "  16  become_follower(broker=1, epoch=1)   it truncates its log"
     assert "        log[1].records: (m0@0, m1@0) -> (m0@0,)" in cut
-    assert "      ! breaks weak_isr, strong_isr" in told
-    assert "      = log[1]: [m0@0] 1/1" in told
+    assert "      ! breaks weak_isr, strong_isr" in lines
+    assert "      = log[1]: [m0@0] 1/1" in lines

@@ -76,7 +76,7 @@ def test_the_trace_of_a_bounce_is_readable() -> None:
     assert {waits, "broker 0 leads t-0 in leader epoch 0"} <= {*message.notes}
 
 
-def test_waiting_requests_are_drawn_and_those_to_be_refused_struck_out() -> None:
+def test_waiting_requests_are_drawn_and_stale_ones_struck_out() -> None:
     """A broker has died and is back, and requests to its earlier life are still on their way."""
     elect, back = Step("elect_controller", {}), [Step(name, {"broker": 0}) for name in ("crash", "restart")]
     one = ControlRequests(**{**QUIET, "brokers": 1, "max_crashes": 1})
@@ -151,18 +151,18 @@ class TakesAll(ReplicaManager):
 class TakesEveryEpoch(ReplicaManager):
     """A broker accepts any leader, however old: it compares neither epoch."""
 
-    def _leader_and_isr_error(self, partition: TopicPartition, told: Any) -> Errors:
-        super()._leader_and_isr_error(partition, told)
+    def _leader_and_isr_error(self, partition: TopicPartition, state: Any) -> Errors:
+        super()._leader_and_isr_error(partition, state)
         return Errors.NONE
 
-    def _is_ahead(self, hosted: Any, told: Any) -> bool:
+    def _is_ahead(self, hosted: Any, state: Any) -> bool:
         return False
 
 
 class StopsInAnyCase(ReplicaManager):
     """A replica stops, however old the request."""
 
-    def _may_stop(self, partition: TopicPartition, told: Any, delete: bool) -> Errors:
+    def _may_stop(self, partition: TopicPartition, state: Any, delete: bool) -> Errors:
         return Errors.NONE
 
 

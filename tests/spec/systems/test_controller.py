@@ -123,7 +123,7 @@ def test_resigning_on_reading_another_clears_the_context() -> None:
     assert check(proposed, properties=["resigned_context_empty"], symmetry=True).verdict == "holds"
 
 
-def test_a_ghost_takes_an_old_node_of_its_own_for_its_office() -> None:
+def test_a_ghost_mistakes_its_old_node_for_the_current_one() -> None:
     """B22: its registration is deleted in time, but not /controller; in its new session it reads its own id there."""
     result = check(ControllerLife.of(**OUTLIVING), properties=["controller_started"])
     assert length(result, "controller_started") == 16

@@ -141,13 +141,13 @@ def test_every_system_has_its_machine() -> None:
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_its_code_treats_lazy_values_as_plain_ones(name: str) -> None:
+def test_lazy_and_plain_values_give_the_same_steps(name: str) -> None:
     """So engines that learn read no more than necessary."""
     assert opaque(Model(MACHINES[name].sound)) == {}
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_nothing_breaks_in_the_system_itself(name: str) -> None:
+def test_the_system_without_fault_holds(name: str) -> None:
     """And the fault breaks one of its properties."""
     sound, _, breaks, _ = MACHINES[name]
     assert breaks in [each.name for each in sound.properties]

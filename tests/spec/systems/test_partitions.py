@@ -46,7 +46,7 @@ CHECKED: Mapping[str, Any] = {
 """The controller checks for imbalance on its own, and little else happens."""
 
 
-def told(result: Result) -> list[str]:
+def step_texts(result: Result) -> list[str]:
     """Return the counterexample as its steps."""
     assert result.counterexample is not None
     return [str(each.step) for each in result.counterexample.steps]
@@ -77,7 +77,7 @@ def test_a_leftover_batch_stops_later_changes() -> None:
     shortest = check(Partitions(), engine=LocalEngine())
     assert shortest.counterexample is not None
     assert shortest.counterexample.broken == "batch_empty"
-    way = told(shortest)
+    way = step_texts(shortest)
     moved = [
         "elect_another_controller()",
         "answer_replica_state_machine()",
@@ -404,8 +404,8 @@ OF_CHECKS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
 )
 def test_a_mutant_breaks_its_property(kind: type[Any] | None, constants: dict[str, Any], property_: str) -> None:
     """On the way to it, other properties may break."""
-    given = {**PROPOSED, **constants}
-    specification = mutant(kind, **given) if kind else Partitions(**given)
+    settings = {**PROPOSED, **constants}
+    specification = mutant(kind, **settings) if kind else Partitions(**settings)
     result = check(specification, properties=[property_], engine="local", max_depth=19)
     assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
 

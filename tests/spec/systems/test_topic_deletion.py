@@ -39,7 +39,7 @@ ALONE: Mapping[str, Any] = {
 """One replica, and nothing happens except its deletion."""
 
 
-def told(result: Result) -> list[str]:
+def step_texts(result: Result) -> list[str]:
     """Return the counterexample as its steps."""
     assert result.counterexample is not None
     return [str(each.step) for each in result.counterexample.steps]
@@ -51,7 +51,7 @@ def told(result: Result) -> list[str]:
 def test_a_deleted_topics_mark_blocks_the_next_deletion() -> None:
     """K8: a broker dies after its answer, and the topic becomes ineligible; it is deleted, and stays ineligible."""
     specification = anomaly_named("K8").specification("off")
-    way = told(check(specification, engine="reference", properties=["deletion_waits_for_reason"]))
+    way = step_texts(check(specification, engine="reference", properties=["deletion_waits_for_reason"]))
     done, dies = way.index("stop_replica_response(broker=0)"), way.index("crash(broker=0)")
     gone = way.index("stop_replica_response(broker=1)")
     assert done < dies < gone
@@ -139,8 +139,8 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
 )
 def test_a_mutant_breaks_its_property(kind: type[Any] | None, constants: dict[str, Any], property_: str) -> None:
     """On the way to it, other properties may break."""
-    given = {**PROPOSED, **ALONE, **constants}
-    specification = TopicDeletion(**given) if kind is None else mutant(kind, **constants)
+    settings = {**PROPOSED, **ALONE, **constants}
+    specification = TopicDeletion(**settings) if kind is None else mutant(kind, **constants)
     result = check(specification, properties=[property_], engine="reference")
     assert {each.name: each.verdict for each in result.properties}[property_] == "violated"
 

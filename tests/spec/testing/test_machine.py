@@ -398,7 +398,7 @@ def test_class_names_are_the_same_in_every_process() -> None:
     assert "Sets_" in printed.pop()
 
 
-def test_it_runs_under_pytest(tmp_path: Path) -> None:
+def test_the_machine_runs_under_pytest(tmp_path: Path) -> None:
     """`.TestCase` is collected, a failure prints its program, and the statistics list the events."""
     (tmp_path / "test_lock.py").write_text(
         "from spec.testing import as_state_machine\n"
@@ -434,7 +434,7 @@ def test_distinct_actions_are_a_target_where_there_are_many_examples(monkeypatch
     assert best == [None, {"distinct actions taken": 2}]
 
 
-def test_it_is_a_hypothesis_state_machine() -> None:
+def test_the_machine_is_a_hypothesis_state_machine() -> None:
     """A subclass may add checks and a teardown; settings apply to it."""
     ended = 0
 

@@ -212,16 +212,16 @@ def first_of(reasons: Mapping[str, bool]) -> str:
 
 def do(zk: ZooKeeper, step: Step) -> str:
     """Take a step on a ZooKeeper, and return the word for its outcome."""
-    given: dict[str, Any] = dict(step.parameters)
-    client = given.pop("client")
+    arguments: dict[str, Any] = dict(step.parameters)
+    client = arguments.pop("client")
     if step.action == "set":
-        given["data"] = client
+        arguments["data"] = client
     if step.action == "create":
-        given["data"] = client
+        arguments["data"] = client
     if step.action in {"get", "exists"}:
-        given["watch"] = True
+        arguments["watch"] = True
     try:
-        getattr(zk, step.action)(client, **given)
+        getattr(zk, step.action)(client, **arguments)
     except ZooKeeperError as refusal:
         return type(refusal).__name__
     return DONE

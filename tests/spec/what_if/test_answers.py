@@ -30,9 +30,9 @@ LISTINGS = Path(__file__).parent / "listings"
 Offline, Unclean, UnderMinIsr, Online, Deleting, Deleted, _ = PartitionHealth
 
 
-def listed(name: str, **given: Any) -> KnownCluster:
+def listed(name: str, **options: Any) -> KnownCluster:
     """Return the cluster of a listing."""
-    return complete(read_cluster(str(LISTINGS / name)), **given)
+    return complete(read_cluster(str(LISTINGS / name)), **options)
 
 
 def ends(prediction: Prediction, topic: str) -> dict[int, tuple[BrokerId | None, set[BrokerId], PartitionHealth]]:
@@ -92,9 +92,9 @@ def test_a_broker_given_as_live_may_lead_and_is_reported() -> None:
     """A cluster at rest would not be so, and the listing shows no such leader."""
     found = what_if(listed("in-07-scale-in.txt", live={1, 2, 3, 5}), Crash(1))
     assert numbers(found.at_first) == [0, 1, 4]
-    told = found.text(with_steps=True).splitlines()
-    at = told.index("0. before anything happens the controller changes test.topic-0, test.topic-1, test.topic-4")
-    assert told[at + 1] == "   broker 1 is controller, epoch 1"
+    lines = found.text(with_steps=True).splitlines()
+    at = lines.index("0. before anything happens the controller changes test.topic-0, test.topic-1, test.topic-4")
+    assert lines[at + 1] == "   broker 1 is controller, epoch 1"
     assert found.to_json()["at_first"] == [["test.topic", 0], ["test.topic", 1], ["test.topic", 4]]
 
 
@@ -240,9 +240,7 @@ def test_the_prediction_for_0_10_matches_its_listing() -> None:
 
 
 @rows("release, unclean, health", [("0.10.2", None, Unclean), ("1.0", False, Offline), ("3.9", None, Offline)])
-def test_where_the_isr_was_emptied_only_an_unclean_election_helps(
-    release: str, unclean: bool | None, health: PartitionHealth
-) -> None:
+def test_an_empty_isr_needs_an_unclean_election(release: str, unclean: bool | None, health: PartitionHealth) -> None:
     cluster = listed("in-26-rf1-0.10-after.txt", unclean=unclean)
     assert ends(what_if(cluster, Return(2), release=release), "ts")[1][2] is health
     assert worst(in_any_order(cluster, Return(2), release=release))[TopicPartition("ts", 1)] is health
@@ -312,10 +310,10 @@ def test_since_2_1_a_shutdown_skips_queued_topics(release: str, leader: BrokerId
 
 
 @rows("release", RELEASES)
-def test_brokers_receive_its_deletion_with_its_log(release: str) -> None:
+def test_brokers_receive_stop_replica_with_deletion(release: str) -> None:
     found = what_if(listed("08-marked.txt"), Return(2), release=release)
-    told = found.text(with_steps=True)
-    assert all(f"to broker {broker}: StopReplica, with the log, of t-0" in told for broker in (1, 2))
+    text = found.text(with_steps=True)
+    assert all(f"to broker {broker}: StopReplica, with the log, of t-0" in text for broker in (1, 2))
 
 
 def test_in_any_order_queued_topics_are_left_out() -> None:

@@ -122,8 +122,8 @@ def test_unclean_elections_have_the_releases_default(release: str, by_default: b
     assert [each.unclean for each in situations(begun, [Crash(1)], release)] == [by_default]
     assert [each.unclean for each in situations(begun, [AllowUnclean(), Crash(1)], "3.9")] == [True]
     for said in (True, False):
-        told = replace(begun, default_unclean=said)
-        assert [each.unclean for each in situations(told, [Crash(1)], release)] == [said]
+        configured = replace(begun, default_unclean=said)
+        assert [each.unclean for each in situations(configured, [Crash(1)], release)] == [said]
         topic = replace(begun, unclean={"t": said}, default_unclean=True)
         assert [each.unclean for each in situations(topic, [Crash(1)], release)] == [said]
 
@@ -356,7 +356,7 @@ def test_the_preferred_leader_of_a_single_replica(release: str) -> None:
     assert worst(in_any_order(cluster(status(1)), ElectPreferred(), Crash(1))) is PartitionHealth.Offline
 
 
-def test_the_path_to_the_worst_outcome_has_the_clusters_own_brokers() -> None:
+def test_the_worst_path_names_the_clusters_brokers() -> None:
     found = str(in_any_order(cluster(status(4, 2)), Crash(4), Return(4), Crash(2)))
     way = [line.partition(". ")[2] for line in found.splitlines() if line.startswith("     ")]
     assert way == [
@@ -519,7 +519,7 @@ class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
         s.waits -= {broker}
 
     @action
-    def be_told(self, s: SlowCluster, broker: BrokerId) -> None:
+    def receive_leader(self, s: SlowCluster, broker: BrokerId) -> None:
         """A broker receives its waiting requests."""
         require(broker in s.waits)
         s.roles[PartitionAndReplica(T0, broker)] = s.sent[PartitionAndReplica(T0, broker)]
@@ -592,15 +592,15 @@ def test_a_request_is_lost_with_its_controller() -> None:
 
 def test_the_only_replica_dies_during_its_move() -> None:
     """The path has the brokers' own ids, each write, and the owner of the deleted log."""
-    told = str(in_any_order(cluster(status(4)), move(2), Crash(2)))
-    assert "at worst offline, and may not have moved" in told
+    text = str(in_any_order(cluster(status(4)), move(2), Crash(2)))
+    assert "at worst offline, and may not have moved" in text
     for line in (
         "an administrator asks for the move to 2",
         "the controller continues: replicas: 2, 4",
         "the leader adds broker 2 to the ISR: in sync: 4, 2",
         "the controller continues: broker 4 deletes its log",
     ):
-        assert line in told
+        assert line in text
 
 
 def test_replicas_in_another_order() -> None:
@@ -629,8 +629,8 @@ def test_a_move_under_way_is_described() -> None:
     """From its beginning, not only after the first event."""
     alone = PartitionStatus(ReplicaAssignment((3, 1), (3,), (1,)), 1, (1,), 0)
     lines = iter(str(in_any_order(cluster(alone), Crash(3))).splitlines())
-    for told in ("at worst offline", "adds broker 3 to the ISR", "broker 1 deletes its log", "broker 3 dies"):
-        assert any(told in line for line in lines), told
+    for part in ("at worst offline", "adds broker 3 to the ISR", "broker 1 deletes its log", "broker 3 dies"):
+        assert any(part in line for line in lines), part
 
 
 @pytest.mark.parametrize(
@@ -675,7 +675,7 @@ def test_a_move_under_way_breaks_no_rule(release: str) -> None:
             assert in_any_order(begun, *events, release=release).cases[0].explored
 
 
-def test_partitions_that_move_alike() -> None:
+def test_partitions_that_move_in_the_same_way_share_a_situation() -> None:
     begun = cluster(status(1, 2), status(3, 4, isr=(4, 3)), status(1, 2))
     moves = Reassign({T0: (2, 9), T1: (4, 1)})
     found = situations(replace(begun, partitions={**begun.partitions, T1: status(3, 4)}), [moves, Crash(2, 4)])

@@ -120,8 +120,8 @@ def test_a_listing_is_refused(name: str, says: str) -> None:
 def test_omissions_and_assumptions_are_reported(name: str, notes: tuple[str, ...]) -> None:
     described = read_cluster(listing(name))
     assert len(described.notes) == len(notes)
-    for told, note in zip(described.notes, notes, strict=True):
-        assert note in told
+    for text, note in zip(described.notes, notes, strict=True):
+        assert note in text
     assert complete(described).assumed[: len(notes)] == described.notes
 
 
@@ -192,7 +192,7 @@ def test_thousands_of_other_lines_are_one_note(tmp_path: Path) -> None:
         ("none", "3.5", "", True),
     ],
 )
-def test_whether_a_partition_without_leader_and_isr_has_a_state(
+def test_a_partition_without_leader_and_isr_may_lack_a_state(
     tmp_path: Path, leader: str, release: str, header: str, has_state: bool
 ) -> None:
     described = of(tmp_path, f"{header}\tTopic: t\tPartition: 0\tLeader: {leader}\tReplicas: 1,2\tIsr: \n", release)

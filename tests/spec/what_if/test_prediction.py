@@ -123,7 +123,7 @@ def test_a_shutdown_moves_leaders_before_the_broker_goes() -> None:
     assert any(isinstance(step.request, StopReplicaRequest) for step in stopped), "it must stop following"
 
 
-def test_a_shutdown_that_leaves_a_partition_behind_says_so() -> None:
+def test_a_shutdown_reports_partitions_it_could_not_move() -> None:
     prediction = what_if(cluster(status(1, 2, isr=(1,))), Shutdown(1))
     assert after(prediction) == (None, (1,))
     assert Failed("broker 1 stops, though it still leads t-0") in prediction.steps[0]
@@ -211,9 +211,9 @@ def test_changes_are_read_from_zookeeper() -> None:
     assert [state.leader_and_isr[:3] for state in written if isinstance(state, TopicPartitionState)] == [
         (2, 5, (2, 3))
     ]
-    told = prediction.text(with_steps=True)
-    assert "ZooKeeper: /brokers/topics/t/partitions/0/state: leader 2, epoch 5, ISR 2,3" in told
-    assert "to broker 3: LeaderAndIsr of t-0" in told
+    text = prediction.text(with_steps=True)
+    assert "ZooKeeper: /brokers/topics/t/partitions/0/state: leader 2, epoch 5, ISR 2,3" in text
+    assert "to broker 3: LeaderAndIsr of t-0" in text
     assert "ZooKeeper" not in str(prediction)
 
 
@@ -231,15 +231,15 @@ def test_changes_are_sorted_worst_first() -> None:
     rows = (offline_before, status(3, 4), status(1, 2, 4), status(1), status(1, 2))
     prediction = what_if(cluster(*rows), Crash(1))
     assert [each.partition.partition for each in prediction.changes] == [3, 4, 2, 0, 1]
-    told = [row for row in prediction.text(every=True).splitlines() if row.startswith("t-")]
-    assert [row.split()[0] for row in told] == ["t-3", "t-4", "t-2", "t-0", "t-1"]
+    lines = [row for row in prediction.text(every=True).splitlines() if row.startswith("t-")]
+    assert [row.split()[0] for row in lines] == ["t-3", "t-4", "t-2", "t-0", "t-1"]
     few = [row.split()[0] for row in str(prediction).splitlines() if row.startswith("t-")]
     assert few == ["t-3", "t-4", "t-2"], "unchanged offline partitions are counted, and listed on request"
     assert "5 partitions: 2 offline, 1 under min ISR, 2 online; 2 as before" in str(prediction)
 
 
 @rows(
-    "before, event, told",
+    "before, event, line",
     [
         (status(1, 2, 3), Crash(1), "t-0        1 -> 2  1,2,3 -> 2,3  online"),
         (status(1, 2), Crash(1), "t-0        1 -> 2  1,2 -> 2  online -> under min ISR (1 of 2)"),
@@ -257,13 +257,13 @@ def test_changes_are_sorted_worst_first() -> None:
     ],
 )
 def test_partition_states_before_and_after_are_reported(
-    before: PartitionStatus, event: ClusterEvent, told: str
+    before: PartitionStatus, event: ClusterEvent, line: str
 ) -> None:
-    unclean = replace(cluster(before), default_unclean=told.count("records") > 0)
-    assert told in str(what_if(unclean, event)).splitlines()
+    unclean = replace(cluster(before), default_unclean=line.count("records") > 0)
+    assert line in str(what_if(unclean, event)).splitlines()
 
 
-def test_epochs_continue_where_they_are_known() -> None:
+def test_known_epochs_continue() -> None:
     begun = replace(cluster(status(1, 2, 3), controller=1), controller_epoch=7)
     assert what_if(begun, Crash(1)).steps[0][0] == Elected(2, 8)
     none_alive = replace(cluster(status(1, 2), live=()), controller=None, controller_epoch=7)
@@ -287,9 +287,9 @@ def test_unclean_elections_have_the_releases_default(release: str) -> None:
     assert any("unclean elections are permitted" in each for each in begun.assumed_of(release)) is before_0_11
     assert f"by default in {release}" in str(prediction)
     for said in (True, False):
-        told = replace(begun, default_unclean=said)
-        assert after(what_if(told, Crash(1), release=release))[0] == (2 if said else None)
-        assert told.assumed_of(release) == ()
+        configured = replace(begun, default_unclean=said)
+        assert after(what_if(configured, Crash(1), release=release))[0] == (2 if said else None)
+        assert configured.assumed_of(release) == ()
     assert after(what_if(replace(begun, unclean={"t": False}), Crash(1), release=release))[0] is None
 
 
@@ -312,10 +312,10 @@ def test_as_json() -> None:
 
 
 def test_a_created_topic_is_placed_on_live_brokers_and_led() -> None:
-    told = what_if(cluster(status(1, 2)), Crash(4), CreateTopic("u", 3, 2), Crash(1))
-    new = {each.partition: each for each in told.changes if each.partition.topic == "u"}
+    prediction = what_if(cluster(status(1, 2)), Crash(4), CreateTopic("u", 3, 2), Crash(1))
+    new = {each.partition: each for each in prediction.changes if each.partition.topic == "u"}
     assert [each.after.assignment.replicas for _, each in sorted(new.items())] == [(1, 2), (2, 3), (3, 1)]
-    assert [after(told, each)[0] for each in sorted(new)] == [2, 2, 3]
+    assert [after(prediction, each)[0] for each in sorted(new)] == [2, 2, 3]
     assert {str(each.health_before) for each in new.values()} == {"not there"}
     assert what_if(cluster(status(1, 2)), CreateTopic("u", 1, 2), AllowUnclean("u"), Crash(1, 2)).exit_code == 12
 

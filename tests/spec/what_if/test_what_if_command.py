@@ -118,10 +118,10 @@ def test_the_command_has_an_exit_code_and_a_first_line(
 ) -> None:
     """The answer is on stdout; a mistake is one line on stderr, and prints nothing more."""
     answer = asked(options.format(plan=plan))
-    told, other = (answer.err, answer.out) if code == 2 else (answer.out, answer.err)
+    output, other = (answer.err, answer.out) if code == 2 else (answer.out, answer.err)
     assert (answer.code, other) == (code, "")
-    assert told.startswith(first)
-    assert code != 2 or told.count("\n") == 1
+    assert output.startswith(first)
+    assert code != 2 or output.count("\n") == 1
 
 
 @rows(
@@ -132,7 +132,7 @@ def test_the_command_has_an_exit_code_and_a_first_line(
         ("--crash 9", 2, "Error: crash of 9: there is no broker 9"),
     ],
 )
-def test_as_a_process_it_is_the_same(topics: str, options: str, code: int, first: str) -> None:
+def test_a_process_prints_the_same(topics: str, options: str, code: int, first: str) -> None:
     answer = run(*f"what-if {topics} {options}".split())
     assert answer.code == code
     assert (answer.err if code == 2 else answer.out).startswith(first)
@@ -150,7 +150,7 @@ def test_steps_and_unchanged_partitions_are_printed_on_request(asked: Asked) -> 
     assert len(as_json["events"][0]["steps"]) > 3
 
 
-def test_unclean_elections_have_the_releases_default(asked: Asked) -> None:
+def test_unclean_elections_default_to_the_release(asked: Asked) -> None:
     crash = "--isr t-1=3 --live 1,2,3 --crash 3 --release 0.10"
     unsafe, safe = asked(crash), asked(f"{crash} --no-unclean")
     assert "assumed: unclean elections are permitted by default in 0.10.2" in unsafe.out

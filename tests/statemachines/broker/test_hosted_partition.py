@@ -14,13 +14,13 @@ from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoverySt
 from statemachines.messages.replica_assignment import ReplicaAssignment
 
 RECOVERING = LeaderRecoveryState.RECOVERING
-TOLD = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (2,), False, RECOVERING)
+LEADER_STATE = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (2,), False, RECOVERING)
 MOVING = ReplicaAssignment((1, 2, 3), (3,), (2,))
 
 
 def test_a_leader_has_the_isr_and_recovers_at_once() -> None:
     """It says so with its next change of the ISR."""
-    made = HostedPartition().make_leader(TOLD, 1)
+    made = HostedPartition().make_leader(LEADER_STATE, 1)
     assert made == HostedPartition(
         leader=1,
         leader_epoch=3,
@@ -35,8 +35,8 @@ def test_a_leader_has_the_isr_and_recovers_at_once() -> None:
 
 def test_a_follower_forgets_the_isr() -> None:
     """And knows what its leader is to recover from."""
-    leader = HostedPartition().make_leader(TOLD, 1)
-    made = leader.make_follower(TOLD._replace(leader=2, leaderEpoch=4, partitionEpoch=8))
+    leader = HostedPartition().make_leader(LEADER_STATE, 1)
+    made = leader.make_follower(LEADER_STATE._replace(leader=2, leaderEpoch=4, partitionEpoch=8))
     assert made == HostedPartition(
         leader=2,
         leader_epoch=4,
@@ -50,7 +50,7 @@ def test_a_follower_forgets_the_isr() -> None:
 
 def test_without_its_log_a_leader_is_half_made() -> None:
     """It has the ISR, and not the epoch: the request can come again."""
-    made = HostedPartition().make_leader(TOLD, 1, has_log=False)
+    made = HostedPartition().make_leader(LEADER_STATE, 1, has_log=False)
     assert (made.leader, made.leader_epoch, made.partition_epoch, made.has_log) == (None, -1, 0, False)
     assert made.state.isr == (1, 2)
 
@@ -58,7 +58,7 @@ def test_without_its_log_a_leader_is_half_made() -> None:
 def test_without_its_log_a_follower_is_more_than_half_made() -> None:
     """Since 3.6 it has the epoch as well, and the request, repeated, is stale. [#14138]"""
     epochs = [
-        HostedPartition().make_follower(TOLD, has_log=False, epoch_after_log=after).leader_epoch
+        HostedPartition().make_follower(LEADER_STATE, has_log=False, epoch_after_log=after).leader_epoch
         for after in (True, False)
     ]
     assert epochs == [-1, 3]

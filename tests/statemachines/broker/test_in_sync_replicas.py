@@ -30,7 +30,7 @@ def test_one_more_replica_is_never_less_safe(current: int, end_offsets: list[int
     assert high_watermark(current, [*end_offsets, another]) <= high_watermark(current, end_offsets)
 
 
-def test_nothing_is_committed_before_every_member_has_fetched() -> None:
+def test_a_new_leader_commits_after_every_member_has_fetched() -> None:
     """A new leader knows no LEO but its own."""
     assert high_watermark(2, [5, UNKNOWN_OFFSET, 5]) == 2
 

@@ -237,24 +237,24 @@ class DoesNotRememberTheController(ReplicaManager):
 class IgnoresTheLeaderEpoch(ReplicaManager):
     """The last word counts."""
 
-    def _leader_and_isr_error(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
-        error = super()._leader_and_isr_error(partition, told)
+    def _leader_and_isr_error(self, partition: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
+        error = super()._leader_and_isr_error(partition, state)
         return NONE if error is STALE_CONTROLLER else error
 
 
 class TakesTheSameLeaderEpoch(ReplicaManager):
     """The same epoch once more is news."""
 
-    def _leader_and_isr_error(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+    def _leader_and_isr_error(self, partition: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
         hosted = self.state.all_partitions.get(partition, HostedPartition())
-        same = told.leaderEpoch == hosted.leader_epoch
-        return NONE if same else super()._leader_and_isr_error(partition, told)
+        same = state.leaderEpoch == hosted.leader_epoch
+        return NONE if same else super()._leader_and_isr_error(partition, state)
 
 
 class StopsAnyhow(ReplicaManager):
     """A late StopReplica is obeyed."""
 
-    def _may_stop(self, partition: TopicPartition, told: StopReplicaPartitionState, delete: bool) -> Errors:
+    def _may_stop(self, partition: TopicPartition, state: StopReplicaPartitionState, delete: bool) -> Errors:
         return NONE
 
 
@@ -325,10 +325,10 @@ class MakesAllLogs(ReplicaManager):
 class RefusesHalfAFollowerOnly(ReplicaManager):
     """A replica without log is refused by itself."""
 
-    def _leader_and_isr_error(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
+    def _leader_and_isr_error(self, partition: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
         hosted = self.state.all_partitions.get(partition, HostedPartition())
-        same = told.leaderEpoch == hosted.leader_epoch
-        return STALE_CONTROLLER if same else super()._leader_and_isr_error(partition, told)
+        same = state.leaderEpoch == hosted.leader_epoch
+        return STALE_CONTROLLER if same else super()._leader_and_isr_error(partition, state)
 
 
 class FailsToDeleteNothing(ReplicaManager):
@@ -363,8 +363,8 @@ class LeavesFetchersAlone(ReplicaManager):
 class OpensWhatLiesThere(ReplicaManager):
     """The log of a replica is open where there is one."""
 
-    def _leader_and_isr_error(self, partition: TopicPartition, told: LeaderAndIsrPartitionState) -> Errors:
-        error = super()._leader_and_isr_error(partition, told)
+    def _leader_and_isr_error(self, partition: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
+        error = super()._leader_and_isr_error(partition, state)
         if partition in self.state.logs:
             self.state.all_partitions[partition] = self.state.all_partitions[partition].with_log()
         return error

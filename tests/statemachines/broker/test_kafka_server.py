@@ -454,7 +454,7 @@ def test_a_broker_and_its_controller(release: str) -> None:
     assert [cluster.state(each).leader for each in (T0, T1)] == [3, 2]
 
 
-def test_one_that_was_bounced_is_refused_until_it_knows_its_registration() -> None:
+def test_a_restarted_broker_is_refused_until_it_knows_its_registration() -> None:
     """The controller has seen its new registration before the broker itself has."""
     cluster = EventCluster()
     cluster.create_topic("t", (1, 2))

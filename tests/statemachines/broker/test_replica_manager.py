@@ -15,7 +15,7 @@ from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition
 from tests.rows import rows
 from tests.statemachines.control import T0, T1
-from tests.statemachines.receiving import BROKER_EPOCH, EPOCH, Broker, told
+from tests.statemachines.receiving import BROKER_EPOCH, EPOCH, Broker, leader_and_isr_state
 
 NONE, STALE, NO_LOG = Errors.NONE, Errors.STALE_CONTROLLER_EPOCH, Errors.NOT_LEADER_OR_FOLLOWER
 UNREAD = {T0: LogFailure.ConfigNotRead}
@@ -81,7 +81,7 @@ def test_a_leader_that_is_not_alive_is_not_followed() -> None:
     assert broker.fetches() == (2, 0)
 
 
-def test_a_partition_without_leader_is_left_as_it_is() -> None:
+def test_a_request_without_leader_changes_nothing() -> None:
     """Leader -1 is alive nowhere: who led goes on leading, for itself."""
     broker = Broker()
     broker.lead(1, 0)
@@ -89,7 +89,7 @@ def test_a_partition_without_leader_is_left_as_it_is() -> None:
     assert (broker.hosted().leader, broker.hosted().leader_epoch) == (1, 0)
 
 
-def test_a_replica_that_knows_of_a_later_write_is_left_as_it_is() -> None:
+def test_a_request_older_than_a_known_write_changes_nothing() -> None:
     """Since 3.3. The answer does not say so. [KAFKA-13790]"""
     epochs = []
     for release in ("3.2", "3.3"):
@@ -105,7 +105,7 @@ def test_a_replica_that_knows_of_a_later_write_is_left_as_it_is() -> None:
     ("release", "in_the_next", "in_one_after"),
     [("2.0.0", (2, 0), (2, 0)), ("2.0.1", (2, 0), (2, 2)), ("2.1.0", (2, 1), (2, 2))],
 )
-def test_a_follower_of_the_same_leader_begins_anew(
+def test_a_follower_of_the_same_leader_restarts_fetching(
     release: str, in_the_next: tuple[int, int], in_one_after: tuple[int, int]
 ) -> None:
     """Since 2.0.1 where an epoch has passed it by, since another may have led in it; since 2.1 in each. [B9]"""
@@ -172,7 +172,7 @@ def test_until_2_6_one_read_that_fails_ends_the_request() -> None:
     assert (broker.fetches(T0), broker.fetches(T1)) == (None, (2, 0))
 
 
-def test_since_2_7_the_others_go_on() -> None:
+def test_since_2_7_other_replicas_follow_despite_an_unread_topic() -> None:
     """Until 3.0 it is taken for offline, until 3.5 it follows when it is told again, and since 3.6 it does not."""
     came = {}
     for release in ("2.7", "3.1", "3.5", "3.6", "3.9"):
@@ -309,7 +309,7 @@ def test_an_undeletable_log_is_reported() -> None:
     assert broker.manager.state.all_partitions == {}
 
 
-def test_where_there_is_no_log_no_deletion_fails() -> None:
+def test_deleting_a_missing_log_succeeds() -> None:
     """Of what was never kept here."""
     assert Broker().stop(-2, delete=True, failures={T0: LogFailure.Storage}) == [NONE]
 
@@ -377,9 +377,9 @@ def test_until_1_0_a_request_has_its_error_once() -> None:
     answers = []
     for release in ("1.0.2", "1.1.0"):
         broker = Broker(control_design_of(release))
-        stale = LeaderAndIsrRequest(9, EPOCH - 1, BROKER_EPOCH, (told(2, 0),), ())
+        stale = LeaderAndIsrRequest(9, EPOCH - 1, BROKER_EPOCH, (leader_and_isr_state(2, 0),), ())
         broker.manager.state.controller_epoch = EPOCH
-        failing = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, (told(2, 0),), ())
+        failing = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, (leader_and_isr_state(2, 0),), ())
         answers += [broker.apis.handle(stale), broker.apis.handle(failing, UNREAD)]
     refused, failed = Errors.STALE_CONTROLLER_EPOCH, Errors.UNKNOWN_SERVER_ERROR
     assert answers == [
@@ -397,7 +397,7 @@ def test_a_partition_twice_is_refused() -> None:
     """By name, and nothing has changed."""
     broker = Broker()
     before = broker.known()
-    lead = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, (told(1, 0), told(2, 0)), ())
+    lead = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, (leader_and_isr_state(1, 0), leader_and_isr_state(2, 0)), ())
     with pytest.raises(ValueError, match="t-0 occurs twice in a request"):
         broker.apis.handle(lead)
     states = tuple(StopReplicaPartitionState("t", 0, 0, delete) for delete in (True, False))

@@ -33,8 +33,8 @@ class Leader:
         self.cluster = Cluster((1, 2, 3))
         self.cluster.lead(T0, 1, (1, 2), 3)
         self.broker = Broker(control_design_of(release))
-        told = self.broker.lead(1, 3, replicas=replicas, isr=(1, 2), partition_epoch=1, epoch=4)
-        assert told == [Errors.NONE]
+        errors = self.broker.lead(1, 3, replicas=replicas, isr=(1, 2), partition_epoch=1, epoch=4)
+        assert errors == [Errors.NONE]
         self.manager = kind(self.broker.manager)
 
     def drive(self, update: IsrUpdate | None, lose_the_reply: bool = False) -> None:

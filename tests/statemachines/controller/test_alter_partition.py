@@ -187,8 +187,8 @@ def judges_each_partition(kind: Kind) -> None:
     altering = Altering(kind)
     done = altering.alter(wanted(1, leader_epoch=2), wanted(1, partition=T1))
     assert done.response.partitions == ((T0, Errors.FENCED_LEADER_EPOCH), (T1, altered(1)))
-    told = altering.cluster.metadata()[1].partitionStates
-    assert [(state.partitionIndex, state.isr) for state in told] == [(0, (1, 2)), (1, (1,))]
+    states = altering.cluster.metadata()[1].partitionStates
+    assert [(state.partitionIndex, state.isr) for state in states] == [(0, (1, 2)), (1, (1,))]
 
 
 class Differently(AlterPartitionProcessor):

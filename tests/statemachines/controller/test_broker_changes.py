@@ -86,7 +86,7 @@ def test_without_another_in_sync_replica_there_is_no_leader(cluster: EventCluste
     assert cluster.state(T1)[:3] == (3, 3, (3,))
 
 
-def test_one_that_was_shutting_down_is_forgotten(cluster: EventCluster) -> None:
+def test_a_returning_broker_is_no_longer_shutting_down(cluster: EventCluster) -> None:
     """When it comes again it may be elected."""
     cluster.quietly("process_controlled_shutdown", 2)
     cluster.die(2)
@@ -171,8 +171,8 @@ def test_until_2_1_all_brokers_received_everything() -> None:
     assert cluster.story()[:1] == ["1+2+3 UpdateMetadata of 1+2+3; t-0 led by 1 in 1; t-1 led by 2 in 1"]
 
 
-@pytest.mark.parametrize(("release", "told"), [("2.6", ["t", "t"]), ("2.7", [])])
-def test_until_2_6_a_new_broker_received_topics_to_be_deleted(release: str, told: list[str]) -> None:
+@pytest.mark.parametrize(("release", "topics"), [("2.6", ["t", "t"]), ("2.7", [])])
+def test_until_2_6_a_new_broker_received_topics_to_be_deleted(release: str, topics: list[str]) -> None:
     """That it is to be forgotten [KAFKA-10040]."""
     cluster = started(control_design_of(release))
     cluster.ask_to_delete("t")
@@ -180,7 +180,7 @@ def test_until_2_6_a_new_broker_received_topics_to_be_deleted(release: str, told
     cluster.register(4)
     cluster.process("process_broker_change")
     [request] = [request for broker, request in cluster.sent if broker == 4]
-    assert [state.topicName for state in request.partitionStates] == told
+    assert [state.topicName for state in request.partitionStates] == topics
 
 
 def test_a_new_broker_leads_leaderless_partitions() -> None:
@@ -204,14 +204,14 @@ def test_the_watch_is_armed_with_the_read(cluster: EventCluster) -> None:
     assert cluster.controller.requests(processing) == (GetChildren(BROKER_IDS, watch=True),)
 
 
-def test_one_that_goes_between_the_reads_is_dead(cluster: EventCluster) -> None:
+def test_a_broker_that_dies_between_the_reads_is_dead(cluster: EventCluster) -> None:
     """Its name was among the children, its node is not there any more."""
     cluster.process("process_broker_change", before={1: lambda: cluster.die(1)})
     assert 1 not in cluster.context.state.live_broker_epochs
     assert cluster.state(T0).leader == 2
 
 
-def test_nothing_has_changed(cluster: EventCluster) -> None:
+def test_unchanged_brokers_cause_no_action(cluster: EventCluster) -> None:
     """And nothing is done."""
     assert cluster.process("process_broker_change") == EventDone()
     assert (cluster.sent, cluster.channels.said) == ([], [])
@@ -292,7 +292,7 @@ def test_until_2_1_new_brokers_were_announced_after_failures() -> None:
 # The controller moves
 
 
-def test_a_controller_that_moves_in_the_midst_drops_what_is_left(cluster: EventCluster) -> None:
+def test_a_controller_moved_within_an_event_drops_the_remaining_calls(cluster: EventCluster) -> None:
     """The election finds it; replicas do not go offline, and nothing is sent."""
     cluster.die(1)
     processed = cluster.process("process_broker_change", before={3: cluster.elect_another_controller})
@@ -347,7 +347,7 @@ def test_replicas_that_cannot_be_served_are_offline(cluster: EventCluster) -> No
     assert offline == {1: (2,)}
 
 
-def test_what_is_offline_already_is_not_handled_again(cluster: EventCluster) -> None:
+def test_offline_replicas_are_not_handled_again(cluster: EventCluster) -> None:
     """And what can be served again is online, without more ado."""
     answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))
     cluster.forget()

@@ -131,7 +131,7 @@ def test_an_event_waits_where_zookeeper_is_asked(cluster: Handling) -> None:
     assert cluster.said == [("/a", "OK"), "b"]
 
 
-def test_no_request_is_not_waited_for(cluster: Handling) -> None:
+def test_an_empty_list_of_requests_is_not_awaited(cluster: Handling) -> None:
     """In Kafka the client returns at once."""
     assert cluster.handlers.process(Call("nothing_to_read")) == EventDone()
     assert cluster.said == [((), "nothing")]
@@ -171,7 +171,7 @@ def test_an_event_can_stop_at_each_change_that_is_over() -> None:
     assert cluster.handlers.process(Call("partitions_become", ((T0,), OfflinePartition))) == EventDone()
 
 
-def test_where_it_stops_what_is_left_is_not_looked_at() -> None:
+def test_a_stop_does_not_read_later_calls() -> None:
     """An engine that learns what steps depend on would learn every continuation."""
 
     class Unread(tuple[Any, ...]):
@@ -184,7 +184,7 @@ def test_where_it_stops_what_is_left_is_not_looked_at() -> None:
     assert handlers.advance(stopped) is stopped
 
 
-def test_one_that_moves_stops_at_a_change_that_is_over(cluster: Handling) -> None:
+def test_a_moved_controller_stops_at_a_finished_change(cluster: Handling) -> None:
     """To stop is not to write."""
     cluster.lead(T0, 1, (1, 2))
     cluster.handlers.change_by_change = True
@@ -212,7 +212,7 @@ def test_the_caller_receives_the_result(cluster: Handling) -> None:
 # Failures
 
 
-def test_a_failure_drops_what_is_left(cluster: Handling) -> None:
+def test_a_failure_drops_the_remaining_calls(cluster: Handling) -> None:
     """And is said at the end."""
     failed = cluster.process(Call("throw", (EventFailure.NeverLed,)), Call("say", ("never",)))
     assert failed == EventDone(failure=EventFailure.NeverLed)
@@ -245,7 +245,7 @@ def test_a_failure_that_is_caught_goes_no_further(cluster: Handling) -> None:
     assert cluster.said == [(EventFailure.NeverLed, "caught"), "then", (None, "caught")]
 
 
-def test_a_controller_that_has_moved_drops_what_is_left() -> None:
+def test_a_moved_controller_drops_the_remaining_calls() -> None:
     """Nothing has been written; what comes at last is tried, and finds the same."""
     cluster = Handling()
     cluster.elect_another_controller()
@@ -255,7 +255,7 @@ def test_a_controller_that_has_moved_drops_what_is_left() -> None:
     assert "/b" not in cluster.zookeeper.state.nodes
 
 
-def test_so_does_one_that_moves_within_a_change_of_states(cluster: Handling) -> None:
+def test_a_controller_moved_within_a_state_change_ends_the_event(cluster: Handling) -> None:
     """Between its reads and its writes, say."""
     cluster.lead(T0, 4, (4, 1))
     failed = cluster.process(Call("elect"), Call("say", ("never",)), before={1: cluster.elect_another_controller})
@@ -263,7 +263,7 @@ def test_so_does_one_that_moves_within_a_change_of_states(cluster: Handling) -> 
     assert cluster.said == []
 
 
-def test_an_answer_to_a_fence_that_is_none_is_a_failure(cluster: Handling) -> None:
+def test_an_error_for_a_fence_is_a_failure(cluster: Handling) -> None:
     """The session has ended, say."""
     processing = cluster.handlers.process(Call("write", ("/b",)))
     assert isinstance(processing, EventWaiting)
@@ -271,7 +271,7 @@ def test_an_answer_to_a_fence_that_is_none_is_a_failure(cluster: Handling) -> No
     assert ended == EventDone(failure=Code.SESSIONEXPIRED)
 
 
-def test_requests_that_are_left_behind_make_it_move(cluster: Handling) -> None:
+def test_leftover_requests_cause_an_election(cluster: Handling) -> None:
     """They are forgotten, and another controller is to be elected. [handleIllegalState]"""
     cluster.batch.add_update_metadata_request_for_brokers((1,))
     assert cluster.process(Call("send_something")) == EventDone(failure=EventFailure.IllegalState, must_reelect=True)
@@ -279,7 +279,7 @@ def test_requests_that_are_left_behind_make_it_move(cluster: Handling) -> None:
     assert cluster.process(Call("send_something")) == EventDone()
 
 
-def test_so_do_requests_that_cannot_be_sent() -> None:
+def test_requests_that_cannot_be_sent_cause_an_election() -> None:
     """Also where the failure is caught: what it does to the controller is done."""
 
     def refuse(broker: int, request: object) -> None:
@@ -323,13 +323,13 @@ def test_until_2_0_writes_were_not_fenced() -> None:
 
 def test_until_2_1_metadata_without_partitions_was_of_all() -> None:
     """Since then it is of none. [KAFKA-7537]"""
-    told = []
-    for given in (False, True):
-        cluster = Handling(ControlDesign(brokers_only_metadata=given))
+    counts = []
+    for brokers_only in (False, True):
+        cluster = Handling(ControlDesign(brokers_only_metadata=brokers_only))
         cluster.lead(T0, 1, (1, 2))
         cluster.process(Call("send_something"))
-        told.append(len(cluster.metadata()[1].partitionStates))
-    assert told == [1, 0]
+        counts.append(len(cluster.metadata()[1].partitionStates))
+    assert counts == [1, 0]
 
 
 # What is refused
@@ -342,7 +342,7 @@ def test_a_handler_that_there_is_not_is_refused(cluster: Handling) -> None:
     assert cluster.said == []
 
 
-def test_as_many_answers_as_requests(cluster: Handling) -> None:
+def test_answers_must_match_requests(cluster: Handling) -> None:
     """Else nothing changes."""
     processing = cluster.handlers.process(Call("read", ("/a",)))
     assert isinstance(processing, EventWaiting)

@@ -50,7 +50,7 @@ def test_live_brokers(context: ControllerContext) -> None:
     assert [context.is_live_broker(broker) for broker in (1, 2, 3)] == [True, False, False]
 
 
-def test_which_replicas_are_online(context: ControllerContext) -> None:
+def test_a_replica_is_online_on_a_live_broker_with_a_working_directory(context: ControllerContext) -> None:
     """On a live broker whose log directory has not failed for that partition; no leader is none."""
     context.state.shutting_down_broker_ids |= {2}
     context.state.replicas_on_offline_dirs[1] = frozenset({T1})

@@ -62,7 +62,7 @@ def test_answers_become_events(error: Errors) -> None:
     assert event == UpdateMetadataResponseReceived(metadata, 1)
 
 
-def test_of_stopped_replicas_those_that_were_to_be_deleted_count() -> None:
+def test_only_stop_replica_with_deletion_is_processed() -> None:
     """And of them those whose topics are being deleted; an error of the whole request goes with them."""
     response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE), (T1, Errors.KAFKA_STORAGE_ERROR)))
     assert response_received(1, stop(True, True), response, deleting()) is None
@@ -118,7 +118,7 @@ def test_an_answer_to_something_else_is_refused() -> None:
         response_received(1, LEADER_AND_ISR, UpdateMetadataResponse(Errors.NONE), ControllerContext())
 
 
-def test_what_a_broker_deleted_is_an_event_that_its_controller_processes() -> None:
+def test_a_stop_replica_response_becomes_an_event() -> None:
     """From the answer to what the controller makes of it."""
     cluster = EventCluster()
     cluster.create_topic("t", (1,))
@@ -137,7 +137,7 @@ def test_what_a_broker_deleted_is_an_event_that_its_controller_processes() -> No
     assert not cluster.exists("/brokers/topics/t")
 
 
-def test_which_answers_are_processed() -> None:
+def test_responses_to_update_metadata_are_ignored() -> None:
     """That of UpdateMetadata only logs."""
     leader_and_isr, metadata = LeaderAndIsrResponse(Errors.NONE), UpdateMetadataResponse(Errors.NONE)
     assert event_of(LeaderAndIsrResponseReceived(leader_and_isr, 3)) == Call(

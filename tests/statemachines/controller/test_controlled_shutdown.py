@@ -54,7 +54,7 @@ def test_until_1_0_it_goes_partition_by_partition() -> None:
     cluster.take_over()
     cluster.forget()
     assert cluster.process("process_controlled_shutdown", 1) == EventDone(())
-    stops = [told for told in cluster.story() if told.startswith("1 StopReplica")]
+    stops = [line for line in cluster.story() if line.startswith("1 StopReplica")]
     assert stops == ["1 StopReplica t-0", "1 StopReplica t-0", "1 StopReplica t-1", "1 StopReplica t-1"]
 
 
@@ -103,7 +103,7 @@ def test_a_topic_that_goes_is_left_alone(cluster: EventCluster) -> None:
     assert cluster.sent == []
 
 
-def test_it_is_told_everything_until_it_is_gone(cluster: EventCluster) -> None:
+def test_a_broker_shutting_down_receives_requests_until_it_is_gone(cluster: EventCluster) -> None:
     """It is not live, and registered."""
     cluster.process("process_controlled_shutdown", 1)
     assert not cluster.context.is_live_broker(1)
@@ -130,7 +130,9 @@ def test_until_2_1_it_had_no_epoch() -> None:
 @pytest.mark.parametrize(
     ("epoch", "failure"), [(-1, EventFailure.BrokerNotAvailable), (0, EventFailure.UnknownBroker)]
 )
-def test_one_that_is_not_registered_is_refused(cluster: EventCluster, epoch: int, failure: EventFailure) -> None:
+def test_shutdown_of_an_unregistered_broker_is_refused(
+    cluster: EventCluster, epoch: int, failure: EventFailure
+) -> None:
     """One that says its epoch by another error than BrokerNotAvailable: the search for its epoch comes first."""
     assert cluster.process("process_controlled_shutdown", 4, epoch) == EventDone(failure)
     assert cluster.context.state.shutting_down_broker_ids == frozenset()
@@ -147,7 +149,7 @@ def test_a_controller_that_has_moved_says_so_to_the_broker(cluster: EventCluster
     assert cluster.context.state.shutting_down_broker_ids == {1}
 
 
-def test_requests_left_behind_have_another_controller_elected(cluster: EventCluster) -> None:
+def test_leftover_requests_elect_another_controller(cluster: EventCluster) -> None:
     """The broker is told that it failed."""
     cluster.batch.add_update_metadata_request_for_brokers((1,))
     processed = cluster.process("process_controlled_shutdown", 1)

@@ -119,7 +119,7 @@ KNOWN: dict[str, Any] = {
 OF_THE_BROKER = {"queue", "listener_agenda", "posted", "registration", "broker_epoch"}
 
 
-def test_a_resignation_leaves_nothing_but_what_is_the_brokers() -> None:
+def test_a_resignation_keeps_only_the_brokers_own_state() -> None:
     """Its session, what it is told, its other thread and the session of its registration are not the controller's."""
     fields = {*ControllerProcess._fields, *OnePartitionContext._fields}
     assert set(KNOWN) | {"agenda", "session", "context"} == fields
@@ -146,7 +146,7 @@ def test_reading_another_controller_keeps_the_context() -> None:
         {"partition_state_version": 0},
     ],
 )
-def test_anything_that_is_left_of_a_term_is_context(known: dict[str, Any]) -> None:
+def test_any_leftover_of_a_term_counts_as_context(known: dict[str, Any]) -> None:
     """A state that is known at version 0 is known."""
     assert at(**known).has_context
     assert not at(epoch=1, active=True, queue=(QUEUED,)).has_context
@@ -244,8 +244,8 @@ def test_unused_fields_of_a_design_stay_initial(design: Design, fields: set[str]
 def test_further_consequences_of_a_design() -> None:
     """What its threads may be about to do, what may wait, and whether an event tells of a controller."""
     for design in (DESIGNS["1.0"], DESIGNS["2.1"]):
-        told = EVENTS[design.threads]
-        found = process_values(design, told)
-        assert (found[ControllerProcess.agenda], found[Queued.event]) == (agendas(design, told), told)
+        events = EVENTS[design.threads]
+        found = process_values(design, events)
+        assert (found[ControllerProcess.agenda], found[Queued.event]) == (agendas(design, events), events)
         assert set(found[ControllerProcess.listener_agenda]) == set(listener_agendas(design))
         assert (Queued.controller in found) == (design.threads is not Threads.queue)

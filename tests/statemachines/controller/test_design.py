@@ -162,7 +162,7 @@ def test_only_a_session_check_deletes_a_registration(design: Design) -> None:
     assert (deletes(design), deletes(design._replace(ephemeral_owner_check=True))) == (False, True)
 
 
-def test_without_a_failover_that_can_fail_nobody_moves_the_controller() -> None:
+def test_a_failover_that_cannot_fail_never_changes_the_controller() -> None:
     """With the multi; before that the increment can fail."""
     moves = {(ControllerStep.MoveController,), (ControllerStep.DeleteController,)}
     assert moves & set(agendas(without_fixes_of_2_2())) == set()
@@ -172,7 +172,7 @@ def test_without_a_failover_that_can_fail_nobody_moves_the_controller() -> None:
 
 
 @every_design
-def test_only_since_the_multi_it_is_asked_who_is_to_be_moved(design: Design) -> None:
+def test_the_step_move_controller_exists_since_the_multi(design: Design) -> None:
     """Before, whoever moves the controller deletes the node at once. [triggerControllerMove, 2.1]"""
     assert ((ControllerStep.MoveController,) in agendas(design)) is (design.epoch_update is Election.multi)
     assert (ControllerStep.DeleteController,) in agendas(design)
@@ -191,13 +191,13 @@ def test_a_broker_refuses_only_an_older_epoch(known: int, epoch: int, taken: boo
 
 
 @pytest.mark.parametrize("design", list(DESIGNS.values()), ids=list(DESIGNS))
-def test_the_failover_goes_with_how_a_design_elects_and_is_told(design: Design) -> None:
+def test_the_failover_follows_the_design(design: Design) -> None:
     """It is that of the release."""
     assert failover_of(design) == design.failover
 
 
 @pytest.mark.parametrize("threads", [Threads.lock, Threads.barrier])
-def test_queued_events_announce_what_they_read(threads: Threads) -> None:
+def test_queued_events_announce_their_reads(threads: Threads) -> None:
     """And of nothing else: that an ISR has changed does not tell a broker to look at /controller."""
     asks = {ControllerStep.WatchController, ControllerStep.MaybeResign, ControllerStep.GetControllerId}
     for event, row in HANDLING[threads].items():

@@ -63,6 +63,7 @@ from tests.statemachines.electing import (
     in_office,
     never,
     next_of,
+    notified,
     owner,
     run,
     set_up,
@@ -71,7 +72,6 @@ from tests.statemachines.electing import (
     short,
     since_0_11,
     since_1_1,
-    told,
     until,
     until_1_0,
     until_2_0,
@@ -85,7 +85,7 @@ from tests.statemachines.electing import (
 def test_the_first_controller_has_epoch_1_at_version_1(zookeeper: ZooKeeper, release: str) -> None:
     """Whatever the design, an election that nothing disturbs ends the same."""
     me = elected(zookeeper, 0, release)
-    assert me == at(*LEADER_AND_ISR, active=True, epoch=1, epoch_zk_version=1, **told(release, CREATED))
+    assert me == at(*LEADER_AND_ISR, active=True, epoch=1, epoch_zk_version=1, **notified(release, CREATED))
     assert owner(zookeeper) == 0
     epoch, stat = zookeeper.get(None, CONTROLLER_EPOCH)
     assert (epoch, stat.version) == (1, 1)
@@ -107,9 +107,9 @@ def test_watch_events_go_to_the_notified_thread(zookeeper: ZooKeeper, release: s
         zookeeper.delete(None, CONTROLLER)
     else:
         zookeeper.create(None, CONTROLLER, 1)
-    me = me._replace(**told(release, CHILDREN))
+    me = me._replace(**notified(release, CHILDREN))
     after = controller.deliver(me)
-    assert after == me._replace(**told(release, CHILDREN, kind))
+    assert after == me._replace(**notified(release, CHILDREN, kind))
     names = {CREATED: "ControllerChange", DELETED: "Reelect"}
     assert str((*after.queue, *after.posted)[-1]) == (names[kind] if release in SINCE_1_1 else "LeaderChangeListener")
 
@@ -120,7 +120,7 @@ def test_no_answer_overtakes_an_event(zookeeper: ZooKeeper, release: str) -> Non
     controller = short(zookeeper, release=release)
     me = controller.watch_controller(at(ControllerStep.WatchController, ControllerStep.Elect)).controller
     elected(zookeeper, 1, release)
-    assert controller.elect(me).controller == at(**told(release, CREATED))
+    assert controller.elect(me).controller == at(**notified(release, CREATED))
 
 
 @every_release
@@ -129,11 +129,11 @@ def test_events_without_handler_are_dropped(zookeeper: ZooKeeper, release: str) 
     zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS), Event(DELETED, CONTROLLER), Event(CHILDREN, BROKER_IDS))
     inbox = zookeeper.state.events[0]
     controller = whole(zookeeper, release=release)
-    assert controller.deliver(at(**told(release, CREATED))) == at(**told(release, CREATED, DELETED))
+    assert controller.deliver(at(**notified(release, CREATED))) == at(**notified(release, CREATED, DELETED))
     assert zookeeper.state.events[0] == ()
     zookeeper.state.events[0] = inbox
     assert controller.deliver(at(handlers_registered=True)) == at(
-        handlers_registered=True, **told(release, CHILDREN, DELETED, CHILDREN)
+        handlers_registered=True, **notified(release, CHILDREN, DELETED, CHILDREN)
     )
     assert controller.deliver(ControllerProcess()) == ControllerProcess()
 
@@ -147,7 +147,7 @@ def test_an_event_with_a_reply_is_queued_before_resigning(zookeeper: ZooKeeper, 
     zookeeper.create(None, CONTROLLER, 1)
     zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS),)
     assert controller.maybe_resign(me.with_steps(ControllerStep.MaybeResign)).controller == at(
-        **told(release, CHILDREN)
+        **notified(release, CHILDREN)
     )
 
 
@@ -164,14 +164,14 @@ def test_an_event_with_the_election_has_no_handler(zookeeper: ZooKeeper, release
 
 
 @every_release
-def test_a_changed_isr_is_behind_what_there_is_to_handle(zookeeper: ZooKeeper, release: str) -> None:
+def test_a_changed_isr_is_handled_after_queued_events(zookeeper: ZooKeeper, release: str) -> None:
     """In every generation."""
     me = at(queue=(BROKER,))
     assert whole(zookeeper, release=release).isr_changes(me) == at(queue=(BROKER, ISR))
 
 
 @pytest.mark.parametrize(("listener", "event"), [(LEADER_CHANGE, CHANGED), (SESSION_EXPIRATION, REELECT)])
-def test_zk_event_thread_puts_behind_what_is_queued(zookeeper: ZooKeeper, listener: Queued, event: Queued) -> None:
+def test_zk_event_thread_appends_to_the_queue(zookeeper: ZooKeeper, listener: Queued, event: Queued) -> None:
     """And takes what it was told first."""
     zookeeper.create(None, CONTROLLER, 1)
     me = at(ControllerStep.ReadStates, queue=(BROKER,), posted=(listener, BROKERS_CHANGE))
@@ -190,7 +190,7 @@ def test_zk_event_thread_puts_behind_what_is_queued(zookeeper: ZooKeeper, listen
         (1, Queued(ControllerEvent.ControllerChange, 1)),
     ],
 )
-def test_in_0_11_an_event_carries_what_was_read_when_it_was_put(
+def test_in_0_11_an_event_carries_the_data_read_when_it_was_queued(
     zookeeper: ZooKeeper, named: int | None, event: Queued
 ) -> None:
     """And the node is watched from then on, there or not."""
@@ -201,7 +201,7 @@ def test_in_0_11_an_event_carries_what_was_read_when_it_was_put(
     assert zookeeper.state.data_watches[CONTROLLER] == {0}
 
 
-def test_in_0_11_a_change_of_brokers_is_put_without_what_was_read(zookeeper: ZooKeeper) -> None:
+def test_in_0_11_a_broker_change_is_queued_without_data(zookeeper: ZooKeeper) -> None:
     """It is read again when it is handled; ZkEventThread watches, if the listener is still there. [KAFKA-5502]"""
     for listens in (False, True):
         answer = whole(zookeeper, release="1.0").listen(at(posted=(BROKERS_CHANGE,), handlers_registered=listens))
@@ -220,7 +220,7 @@ def test_in_0_11_zk_event_thread_registers_the_broker_itself(zookeeper: ZooKeepe
     assert beside(controller, answer.controller) == at(ControllerStep.ReadStates, posted=(LEADER_CHANGE,))
 
 
-def test_in_0_11_what_zk_event_thread_hears_while_it_reads_is_not_lost(zookeeper: ZooKeeper) -> None:
+def test_in_0_11_events_during_a_read_of_zk_event_thread_are_kept(zookeeper: ZooKeeper) -> None:
     """It comes behind, for itself."""
     zookeeper.exists(0, CONTROLLER, watch=True)
     zookeeper.create(None, CONTROLLER, 1)
@@ -274,7 +274,7 @@ def test_in_0_11_a_read_of_zk_event_thread_waits_for_the_next_session(
         (HEALTHCHECK, {"listener_agenda": Agenda((ControllerStep.RegisterBroker, ControllerStep.Serve))}),
     ],
 )
-def test_in_0_11_what_zk_event_thread_does_without_a_read_waits_for_no_session(
+def test_in_0_11_zk_event_thread_without_a_read_needs_no_session(
     zookeeper: ZooKeeper, listener: Queued, does: dict[str, Any]
 ) -> None:
     """It does not come to know that its session has ended."""
@@ -433,7 +433,7 @@ def test_in_0_10_a_controller_resigns_before_electing(zookeeper: ZooKeeper, rele
         me.with_steps(ControllerStep.MaybeResign, ControllerStep.Elect)
     )
     after = answer.controller
-    assert after == at(*((ControllerStep.Elect,) if named is None else ()), **told(release, DELETED))
+    assert after == at(*((ControllerStep.Elect,) if named is None else ()), **notified(release, DELETED))
     assert not after.has_context
 
 
@@ -484,13 +484,13 @@ def test_since_1_1_the_event_type_decides_whether_to_elect(zookeeper: ZooKeeper,
     me = settled(zookeeper, release=release)
     zookeeper.delete(None, CONTROLLER)
     after = run(controller, controller.handle(me._replace(queue=(CHANGED,))).controller)
-    assert after == at(**told(release, DELETED))
+    assert after == at(**notified(release, DELETED))
     after = run(controller, controller.handle(after).controller)
     assert (after.active, after.failover_done) == (True, True)
 
 
 @since_1_1
-def test_since_1_1_a_reelect_that_finds_a_controller_elects_nobody(zookeeper: ZooKeeper, release: str) -> None:
+def test_since_1_1_a_reelect_that_finds_a_controller_does_not_elect(zookeeper: ZooKeeper, release: str) -> None:
     """By now there is another."""
     in_office(zookeeper, 1, release)
     controller = whole(zookeeper, release=release)
@@ -677,7 +677,7 @@ READS: list[tuple[ControllerStep, str]] = [
 
 
 @pytest.mark.parametrize(("do", "release"), READS)
-def test_to_read_who_is_controller_is_to_watch(zookeeper: ZooKeeper, do: ControllerStep, release: str) -> None:
+def test_reading_the_controller_sets_a_watch(zookeeper: ZooKeeper, do: ControllerStep, release: str) -> None:
     """If there is one; where there is none, only an exists watches."""
     controller = whole(zookeeper, release=release)
     next_of(controller, at(do))
@@ -695,11 +695,11 @@ def test_only_since_1_1_reading_the_owner_sets_a_watch(zookeeper: ZooKeeper, rel
     me = controller.check_controller(at(ControllerStep.CheckController, *FAILOVER[release])).controller
     assert zookeeper.state.data_watches[CONTROLLER] == ({0} if hears else set())
     zookeeper.delete(None, CONTROLLER)
-    assert controller.deliver(me) == me._replace(**(told(release, DELETED) if hears else {}))
+    assert controller.deliver(me) == me._replace(**(notified(release, DELETED) if hears else {}))
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_to_ask_for_a_controller_is_to_watch_whether_there_is_one_or_not(zookeeper: ZooKeeper, there: bool) -> None:
+def test_an_exists_on_the_controller_always_sets_a_watch(zookeeper: ZooKeeper, there: bool) -> None:
     """It goes on either way."""
     if there:
         zookeeper.create(None, CONTROLLER, 1)
@@ -863,7 +863,7 @@ def test_a_vanished_winner_is_noticed(zookeeper: ZooKeeper, release: str, kinds:
     me = controller.check_controller(controller.create_controller(me).controller).controller
     zookeeper.delete(None, CONTROLLER)
     me = controller.maybe_resign(me).controller
-    assert me == at(**told(release, *kinds))
+    assert me == at(**notified(release, *kinds))
     assert (settle(controller, me).failover_done, owner(zookeeper)) == (True, 0)
 
 
@@ -996,7 +996,7 @@ def test_a_failover_ends_with_started(zookeeper: ZooKeeper, release: str) -> Non
     zookeeper.create(0, OWN, ephemeral=True)
     me = in_office(zookeeper, release=release)
     known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "handlers_registered": True, "failover_done": True}
-    assert me == at(**known, live_brokers=frozenset({"0"}), partition_state_version=1, **told(release, CREATED))
+    assert me == at(**known, live_brokers=frozenset({"0"}), partition_state_version=1, **notified(release, CREATED))
     assert (me.in_elect, me.has_context) == (False, True)
 
 
@@ -1043,7 +1043,7 @@ def test_in_0_10_a_controller_that_never_resigned_keeps_listening(zookeeper: Zoo
 
 
 @until_1_0
-def test_to_subscribe_is_to_watch_until_1_0(zookeeper: ZooKeeper, release: str) -> None:
+def test_until_1_0_a_subscription_sets_a_watch(zookeeper: ZooKeeper, release: str) -> None:
     """What comes before the read of brokers is heard of."""
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.WatchBrokers, controller, at(ControllerStep.Elect))
@@ -1055,11 +1055,11 @@ def test_to_subscribe_is_to_watch_until_1_0(zookeeper: ZooKeeper, release: str) 
     after = controller.read_brokers(answer.controller).controller
     assert (after.context.live_brokers, controller.deliver(after)) == (
         frozenset({"1"}),
-        after._replace(**told(release, CHILDREN)),
+        after._replace(**notified(release, CHILDREN)),
     )
 
 
-def test_a_failover_reads_who_is_alive_and_watches(zookeeper: ZooKeeper) -> None:
+def test_a_failover_reads_the_live_brokers_with_a_watch(zookeeper: ZooKeeper) -> None:
     """In the context; and it goes on even if these are those that it knew."""
     zookeeper.create(1, OTHER, ephemeral=True)
     me = in_failover(zookeeper)
@@ -1087,7 +1087,7 @@ def test_a_broker_that_came_leads_to_a_write(zookeeper: ZooKeeper, release: str)
     controller, me = whole(zookeeper, release=release), in_office(zookeeper, release=release)
     zookeeper.create(1, OTHER, ephemeral=True)
     me = controller.deliver(me)
-    assert me == me._replace(**told(release, CREATED, CHILDREN))
+    assert me == me._replace(**notified(release, CREATED, CHILDREN))
     me = settle(controller, me)
     assert (me.context.live_brokers, me.context.partition_state_version, me.failover_done) == (
         frozenset({"0", "1"}),
@@ -1214,7 +1214,7 @@ CONFLICTS = {(release, ControllerStep.UpdateLeaderAndIsr) for release in UNTIL_1
     ("release", "do"),
     [(release, do) for release in RELEASE for do in LEADER_AND_ISR if (release, do) not in CONFLICTS],
 )
-def test_an_election_of_leaders_that_fails_moves_nobody(
+def test_a_failed_leader_election_does_not_end_the_failover(
     zookeeper: ZooKeeper, release: str, do: ControllerStep
 ) -> None:
     """It is logged; the failover goes on, and nothing has been written."""
@@ -1305,7 +1305,7 @@ def test_from_0_11_to_2_0_it_resigns_at_once(zookeeper: ZooKeeper, release: str)
     controller = whole(zookeeper, release=release)
     me = in_failover(zookeeper, release=release)
     answer = controller.fail(me)
-    assert answer.controller == at(ControllerStep.DeleteController, epoch_zk_version=1, **told(release, CREATED))
+    assert answer.controller == at(ControllerStep.DeleteController, epoch_zk_version=1, **notified(release, CREATED))
     assert answer.description == "it resigns and moves the controller"
     assert not answer.controller.has_context
     zookeeper.delete(None, CONTROLLER)
@@ -1487,7 +1487,7 @@ def test_a_ghost_is_reported(zookeeper: ZooKeeper) -> None:
 
 
 @pytest.mark.parametrize("checked", [False, True])
-def test_its_own_present_node_is_no_ghost(zookeeper: ZooKeeper, checked: bool) -> None:
+def test_a_controller_with_its_own_node_is_no_ghost(zookeeper: ZooKeeper, checked: bool) -> None:
     """Checked or not."""
     zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
     assert whole(zookeeper, ghost_check=checked).elect(at(ControllerStep.Elect)).controller == at(active=True)
@@ -1662,7 +1662,7 @@ def test_without_epochs_a_broker_has_none(zookeeper: ZooKeeper) -> None:
 
 
 @pytest.mark.parametrize("epochs", [True, False])
-def test_only_its_epoch_tells_a_broker_that_came_again(zookeeper: ZooKeeper, epochs: bool) -> None:
+def test_only_its_epoch_reveals_a_restarted_broker(zookeeper: ZooKeeper, epochs: bool) -> None:
     """The controller reads the same names, and since 2.2 another broker."""
     controller = whole(zookeeper, broker_epoch=epochs)
     zookeeper.create(1, f"{BROKER_IDS}/1", ephemeral=True)
@@ -1691,7 +1691,7 @@ def with_turns(zookeeper: ZooKeeper) -> tuple[OnePartitionController, Controller
     return whole(zookeeper, broker_epoch=True), me
 
 
-def test_those_that_came_again_go_and_are_there_again_when_one_is_elected(zookeeper: ZooKeeper) -> None:
+def test_restarted_brokers_fail_and_start_again_before_the_election(zookeeper: ZooKeeper) -> None:
     """Who came is there first. Then the write that elects leaves nothing for the other turns to elect."""
     controller, me = with_turns(zookeeper)
     read = controller.read_brokers(me.with_steps(*BROKER_CHANGE))
@@ -1834,5 +1834,5 @@ def test_until_1_0_a_controller_that_names_no_broker_ends_what_reads_it(
 def test_until_1_0_a_listener_puts_nothing_if_no_broker_is_named(zookeeper: ZooKeeper) -> None:
     """Its thread has an exception."""
     zookeeper.create(None, CONTROLLER)
-    answer = whole(zookeeper, release="1.0").listen(at(**told("1.0", CREATED)))
+    answer = whole(zookeeper, release="1.0").listen(at(**notified("1.0", CREATED)))
     assert answer.controller == at()

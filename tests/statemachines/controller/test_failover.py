@@ -104,7 +104,7 @@ def test_the_epoch_comes_first_up_to_2_0_and_is_no_part_of_it_since(release: str
         ("registerBrokerChangeListener", "zkUtils.getAllBrokersInCluster"),
     ],
 )
-def test_listeners_are_armed_before_what_they_listen_to_is_read(release: str, listener: str, read: str) -> None:
+def test_listeners_are_registered_before_the_reads(release: str, listener: str, read: str) -> None:
     assert at(release, listener) < at(release, read)
     assert "A" in failover(release)[at(release, listener)].effect
 
@@ -125,7 +125,7 @@ def test_listeners_are_armed_before_what_they_listen_to_is_read(release: str, li
         ("register partitionModificationsHandlers", "zkClient.getFullReplicaAssignmentForTopics"),
     ],
 )
-def test_handlers_are_registered_before_what_they_handle_is_read(release: str, handler: str, read: str) -> None:
+def test_handlers_are_registered_before_the_reads(release: str, handler: str, read: str) -> None:
     """A local registration leaves it to the read to arm the watch; the others arm theirs themselves."""
     assert ordered(release, handler, read)
     if has(release, read):
@@ -148,7 +148,7 @@ def test_watches_on_the_data_of_brokers_come_after_their_read(release: str) -> N
 
 
 @every_release
-def test_notifications_go_before_what_they_tell_of_is_read(release: str) -> None:
+def test_notifications_are_deleted_before_the_states_are_read(release: str) -> None:
     steps = [f"delete{what}Notifications" for what in ("LogDirEvent", "IsrChange")]
     assert ordered(release, "LogDirUtils.deleteLogDirEvents", *steps, "updateLeaderAndIsrCache")
     assert all(has(release, step) for step in steps) == (release in since("1.1"))
@@ -188,7 +188,7 @@ def test_a_step_comes_after_what_it_goes_by(release: str, steps: tuple[str, ...]
 
 
 @every_release
-def test_nothing_is_sent_before_there_are_channels(release: str) -> None:
+def test_requests_follow_the_start_of_channels(release: str) -> None:
     sends = [place for place, stage in enumerate(failover(release)) if "S" in stage.effect]
     assert at(release, "controllerChannelManager.startup") < min(sends)
 
@@ -226,7 +226,7 @@ def test_a_resignation_ends_with_the_channels_and_the_epoch(release: str) -> Non
 
 
 @every_release
-def test_a_resignation_drops_what_the_failover_listens_to(release: str) -> None:
+def test_a_resignation_removes_the_failovers_listeners(release: str) -> None:
     """Every listener or handler of the failover has its counterpart, and one more is of reassignments that go on."""
     armed = [name for name in names(failover(release)) if name.startswith("register")]
     dropped = [name for name in names(resignation(release)) if name.startswith("deregister")]

@@ -147,7 +147,7 @@ def test_a_broker_that_was_shutting_down_may_be_elected_again() -> None:
 # What goes on
 
 
-def test_a_deletion_that_was_begun_goes_on() -> None:
+def test_a_started_deletion_continues() -> None:
     """Its predecessor may have asked for all of it already, or not."""
     cluster = succeeded()
     cluster.ask_to_delete("t")
@@ -159,7 +159,7 @@ def test_a_deletion_that_was_begun_goes_on() -> None:
     assert cluster.context.state.topics_with_deletion_started == {"t"}
 
 
-def test_one_with_a_dead_replica_waits() -> None:
+def test_deletion_of_a_topic_with_a_dead_replica_waits() -> None:
     """No broker is told to delete anything, and no leader is elected any more."""
     cluster = succeeded()
     cluster.ask_to_delete("t")
@@ -200,7 +200,7 @@ def test_until_1_0_a_leftover_deletion_request_prevents_failover(release: str, f
     assert cluster.exists("/admin/delete_topics/t") is (failure is not None)
 
 
-def test_a_reassignment_goes_on_where_it_was() -> None:
+def test_a_reassignment_resumes() -> None:
     """The topic's node says from where and to where."""
     cluster = succeeded()
     moving = ReplicaAssignment((1, 2, 3)).reassign_to((1, 2))
@@ -212,7 +212,7 @@ def test_a_reassignment_goes_on_where_it_was() -> None:
     assert cluster.context.state.partitions_being_reassigned == frozenset()
 
 
-def test_one_that_was_asked_for_by_the_node_is_begun() -> None:
+def test_a_reassignment_in_the_node_is_begun() -> None:
     """And overrides what was under way."""
     cluster = succeeded()
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T1, (3, 1)),))
@@ -237,7 +237,7 @@ def test_preferred_elections_that_stand_there_are_held() -> None:
     assert cluster.queue[-1] == Call("process_replica_leader_election")
 
 
-def test_the_node_goes_even_where_there_is_none() -> None:
+def test_a_replaced_controller_fails_to_delete_a_missing_node() -> None:
     """The deletion is fenced: a controller that was deposed learns of it here at the latest."""
     cluster = succeeded()
     failed = cluster.take_over(before={12: cluster.elect_another_controller})
@@ -329,7 +329,7 @@ MARKS = {
 @rows("release", [*FAILOVER])
 def test_the_order_is_that_of_the_release(release: str) -> None:
     """Which of the metadata and the state machines comes first."""
-    told = [
+    expected = [
         next((mark for name, mark in MARKS.items() if stage.name.startswith(name)), None)
         for stage in failover(release)
     ]
@@ -340,14 +340,14 @@ def test_the_order_is_that_of_the_release(release: str) -> None:
         "_start_replica_state_machine": "replicas",
         "_start_partition_state_machine": "partitions",
     }
-    assert [names[call] for call in calls if call in names] == [mark for mark in told if mark]
+    assert [names[call] for call in calls if call in names] == [mark for mark in expected if mark]
 
 
 # It moves
 
 
 @rows("batch", range(12))
-def test_a_controller_that_moves_in_the_midst_writes_no_more(batch: int) -> None:
+def test_writes_of_a_replaced_controller_are_refused(batch: int) -> None:
     """Wherever that is, all that it writes from then on is refused, and nothing is as it would have it."""
     cluster = succeeded()
     cluster.die(1)

@@ -86,7 +86,7 @@ class Brokers:
 
 
 @every_generation
-def test_one_of_them_is_elected_and_works(release: str) -> None:
+def test_one_controller_is_elected_and_works(release: str) -> None:
     """It fails over, hears of a topic that is created then, and elects its leader."""
     brokers = Brokers(release)
     assert brokers.active == [brokers.named]
@@ -136,7 +136,7 @@ def test_the_next_controller_elects_in_place_of_one_that_crashed(release: str) -
 
 
 @pytest.mark.parametrize("release", ["2.1", "3.9"])
-def test_one_whose_write_is_refused_resigns(release: str) -> None:
+def test_a_controller_with_a_refused_write_resigns(release: str) -> None:
     """/controller_epoch has been counted up: another one is controller, of which it hears by its own write."""
     brokers = Brokers(release)
     [first] = brokers.active
@@ -241,7 +241,7 @@ def test_a_new_controller_knows_no_brokers() -> None:
     assert not controller.has_work
 
 
-def test_one_that_has_been_shut_down_may_be_elected_but_does_not_fail_over_until_its_session_is_closed() -> None:
+def test_a_stopped_controller_may_be_elected_without_failover() -> None:
     """Until 0.10.2, whose ZkEventThread goes on. [isRunning]"""
     brokers = Brokers("0.10.2")
     its = brokers.its[0]

@@ -59,7 +59,7 @@ def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> ReplicaAs
 # Step by step
 
 
-def test_it_begins_with_more_replicas(cluster: EventCluster) -> None:
+def test_a_reassignment_adds_replicas(cluster: EventCluster) -> None:
     """The node first; those that were there are told in the next epoch, and the new ones as new, twice."""
     assert reassign(cluster, (T0, (4, 5, 6))) == EventDone(((T0, Errors.NONE),))
     assert assigned(cluster) == ReplicaAssignment((4, 5, 6, 1, 2, 3), (4, 5, 6), (1, 2, 3))
@@ -82,7 +82,7 @@ def test_it_begins_with_more_replicas(cluster: EventCluster) -> None:
     assert cluster.context.state.partitions_being_reassigned == {T0}
 
 
-def test_it_waits_until_all_are_in_sync(cluster: EventCluster) -> None:
+def test_a_reassignment_waits_until_all_are_in_sync(cluster: EventCluster) -> None:
     """Two of three are not enough; nothing happens."""
     reassign(cluster, (T0, (4, 5, 6)))
     caught_up(cluster, T0, 1, 2, 3, 4, 5)
@@ -90,7 +90,7 @@ def test_it_waits_until_all_are_in_sync(cluster: EventCluster) -> None:
     assert assigned(cluster).is_being_reassigned
 
 
-def test_it_ends_with_another_leader_and_without_the_old_ones(cluster: EventCluster) -> None:
+def test_a_reassignment_ends_with_a_new_leader_without_old_replicas(cluster: EventCluster) -> None:
     """A new leader; the old ones leave the ISR one by one, stop and delete; then the node is written."""
     reassign(cluster, (T0, (4, 5, 6)))
     caught_up(cluster, T0, 1, 2, 3, 4, 5, 6)
@@ -174,7 +174,7 @@ def test_a_second_one_takes_the_place_of_the_first(cluster: EventCluster) -> Non
     assert cluster.replica_state(T0, 5) is NewReplica
 
 
-def test_it_can_be_cancelled(cluster: EventCluster) -> None:
+def test_a_reassignment_can_be_cancelled(cluster: EventCluster) -> None:
     """Back to where it came from; the order is what is left of it."""
     reassign(cluster, (T0, (4, 2)))
     assert reassign(cluster, (T0, None)).answer == ((T0, Errors.NONE),)
@@ -202,7 +202,7 @@ def test_a_dead_broker_that_has_it_already_may_keep_it(cluster: EventCluster) ->
     assert reassign(cluster, (T0, (3, 4))).answer == ((T0, Errors.NONE),)
 
 
-def test_nothing_to_cancel_and_nothing_to_move(cluster: EventCluster) -> None:
+def test_cancelling_or_moving_without_need_is_answered(cluster: EventCluster) -> None:
     """Each partition has an answer of its own."""
     cluster.create_topic("u", (1,))
     cluster.quietly("process_topic_change")
@@ -220,7 +220,7 @@ def test_nothing_to_cancel_and_nothing_to_move(cluster: EventCluster) -> None:
 # Failures
 
 
-def test_one_that_fails_does_not_stop_the_others(cluster: EventCluster) -> None:
+def test_a_failed_reassignment_does_not_stop_the_others(cluster: EventCluster) -> None:
     """A newer controller has written the state of the one, but not the fence: it is an unknown error."""
     path = "/brokers/topics/t/partitions/0/state"
     data = cluster.data(path)
@@ -338,8 +338,8 @@ def test_since_2_7_added_replicas_are_notified_at_once(release: str, new: bool) 
     """Before, only as it became NewReplica: where a log directory had failed it was offline by then [KAFKA-10314]."""
     cluster = cluster_with(control_design_of(release))
     reassign(cluster, (T0, (4, 1)))
-    told = [line for line in cluster.story() if "LeaderAndIsr" in line and "4" in line.split()[0]]
-    assert [line.endswith(", new") for line in told] == [new, True]
+    lines = [line for line in cluster.story() if "LeaderAndIsr" in line and "4" in line.split()[0]]
+    assert [line.endswith(", new") for line in lines] == [new, True]
 
 
 def test_a_third_reassignment_elects_a_deleted_replica(cluster: EventCluster) -> None:

@@ -90,9 +90,9 @@ def test_a_new_partition_gets_its_first_leader(cluster: Cluster) -> None:
     assert cluster.become(OnlinePartition, T0, strategy=OFFLINE) == ChangeDone()
     assert cluster.written(T0) == TopicPartitionState(LeaderAndIsr(2, 0, (2, 1)), EPOCH)
     assert cluster.known(T0) == LeaderAndIsr(2, 0, (2, 1), partition_epoch=0)
-    told = cluster.leader_and_isr()
-    assert told.keys() == {(1, T0), (2, T0)}
-    assert all(state.isNew and state.replicas == (4, 2, 1) for state in told.values())
+    sent = cluster.leader_and_isr()
+    assert sent.keys() == {(1, T0), (2, T0)}
+    assert all(state.isNew and state.replicas == (4, 2, 1) for state in sent.values())
     assert cluster.metadata()[3].partitionStates[0].offlineReplicas == (4,)
     assert cluster.context.partition_state(T0) is OnlinePartition
 
@@ -199,7 +199,7 @@ def test_a_create_without_answer_fails_the_new_ones_only(cluster: Cluster, batch
 # Elections
 
 
-def test_an_election_reads_then_sets_what_it_read(cluster: Cluster) -> None:
+def test_an_election_reads_and_then_sets_the_same_states(cluster: Cluster) -> None:
     """Two batches: the set is at the version that was read, with the next leader epoch, fenced."""
     cluster.lead(T0, 4, (4, 2, 3), leader_epoch=6, replicas=(4, 3, 2))
     change = cluster.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE)
@@ -222,9 +222,9 @@ def test_receivers_of_an_election(cluster: Cluster) -> None:
     """The online replicas, not as new; and all brokers get the metadata."""
     cluster.lead(T0, 4, (4, 2, 3), replicas=(4, 3, 2))
     cluster.become(OnlinePartition, T0, strategy=OFFLINE)
-    told = cluster.leader_and_isr()
-    assert told.keys() == {(2, T0), (3, T0)}
-    assert {(state.leader, state.leaderEpoch, state.partitionEpoch, state.isNew) for state in told.values()} == {
+    sent = cluster.leader_and_isr()
+    assert sent.keys() == {(2, T0), (3, T0)}
+    assert {(state.leader, state.leaderEpoch, state.partitionEpoch, state.isNew) for state in sent.values()} == {
         (3, 1, 2, False)
     }
     assert cluster.metadata().keys() == {1, 2, 3}
@@ -247,9 +247,11 @@ STRATEGIES: list[tuple[PartitionLeaderElectionStrategy, int, tuple[int, ...], se
 ]
 
 
-@pytest.mark.parametrize(("strategy", "leader", "isr", "told"), STRATEGIES, ids=[each[0].name for each in STRATEGIES])
-def test_each_strategy_has_its_way(
-    strategy: PartitionLeaderElectionStrategy, leader: int, isr: tuple[int, ...], told: set[int]
+@pytest.mark.parametrize(
+    ("strategy", "leader", "isr", "recipients"), STRATEGIES, ids=[each[0].name for each in STRATEGIES]
+)
+def test_each_strategy(
+    strategy: PartitionLeaderElectionStrategy, leader: int, isr: tuple[int, ...], recipients: set[int]
 ) -> None:
     """1 is dead, 2 shuts down, and the partition moves from 3 to 4."""
     cluster = Cluster(live=(2, 3, 4))
@@ -263,7 +265,7 @@ def test_each_strategy_has_its_way(
         assert cluster.version(T0) == 1
     else:
         assert cluster.state(T0)[:3] == (leader, 1, isr)
-        assert {broker for broker, _ in cluster.leader_and_isr()} == told
+        assert {broker for broker, _ in cluster.leader_and_isr()} == recipients
 
 
 def test_a_broker_that_is_shutting_down_is_not_elected(cluster: Cluster) -> None:
@@ -414,14 +416,14 @@ def test_a_conflicting_write_is_read_again(cluster: Cluster) -> None:
     assert cluster.log == []
 
 
-@pytest.mark.parametrize(("release", "told"), [("1.0", {1, 2}), ("1.1", {2}), ("2.0", {2}), ("2.1", {1, 2})])
-def test_a_broker_shutting_down_receives_the_new_leader(release: str, told: set[int]) -> None:
+@pytest.mark.parametrize(("release", "recipients"), [("1.0", {1, 2}), ("1.1", {2}), ("2.0", {2}), ("2.1", {1, 2})])
+def test_a_broker_shutting_down_receives_the_new_leader(release: str, recipients: set[int]) -> None:
     """But for two releases."""
     cluster = Cluster(design=control_design_of(release))
     cluster.shut_down(1)
     cluster.lead(T0, 1, (1, 2))
     cluster.become(OnlinePartition, T0, strategy=CONTROLLED_SHUTDOWN)
-    assert {broker for broker, _ in cluster.leader_and_isr()} == told
+    assert {broker for broker, _ in cluster.leader_and_isr()} == recipients
 
 
 def test_until_2_3_a_conflict_repeated_the_election_of_all() -> None:
@@ -743,7 +745,7 @@ def test_an_answer_too_few_is_refused(cluster: Cluster) -> None:
         cluster.partitions.answered(change, [])
 
 
-def test_nothing_to_change_is_nothing_done(cluster: Cluster) -> None:
+def test_an_empty_change_does_nothing(cluster: Cluster) -> None:
     """A dirty batch is not even looked at."""
     cluster.batch.add_update_metadata_request_for_brokers([1])
     assert cluster.partitions.handle_state_changes([], NonExistentPartition) == ChangeDone()

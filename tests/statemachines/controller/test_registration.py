@@ -54,13 +54,13 @@ from tests.statemachines.electing import (
     in_office,
     never,
     next_of,
+    notified,
     owner,
     run,
     settle,
     settled,
     short,
     since_1_1,
-    told,
     until,
     until_1_0,
     whole,
@@ -160,7 +160,7 @@ def test_a_start_fails_while_the_predecessors_registration_is_there(
 
 
 @every_release
-def test_a_process_that_dies_leaves_its_session_behind(zookeeper: ZooKeeper, release: str) -> None:
+def test_the_session_of_a_dead_process_remains(zookeeper: ZooKeeper, release: str) -> None:
     """Its connection goes, with its watches; /controller stays until the session ends."""
     me = settled(zookeeper, release=release)
     assert 0 in zookeeper.state.data_watches[CONTROLLER]
@@ -194,7 +194,7 @@ def test_the_end_of_a_session_is_a_resignation(zookeeper: ZooKeeper) -> None:
     )
 
 
-def test_a_client_that_begins_anew_is_in_its_old_session(zookeeper: ZooKeeper) -> None:
+def test_a_restarted_client_keeps_its_old_session(zookeeper: ZooKeeper) -> None:
     """It resigns, and what was queued goes, as if the session had ended. [KAFKA-13461]"""
     me = in_office(zookeeper)._replace(registration=0, queue=(BROKER, CHANGED))
     assert whole(zookeeper).begin_anew(me) == at(*EXPIRED[1:], registration=0)
@@ -203,7 +203,7 @@ def test_a_client_that_begins_anew_is_in_its_old_session(zookeeper: ZooKeeper) -
 
 @until_1_0
 @pytest.mark.parametrize("listens", [False, True])
-def test_a_new_session_is_told_behind_what_was_told_before(zookeeper: ZooKeeper, release: str, listens: bool) -> None:
+def test_new_session_events_follow_earlier_events(zookeeper: ZooKeeper, release: str, listens: bool) -> None:
     """The controller, the registration, children, data: in this order, and of brokers only who listens to them.
 
     [ZkClient.fireNewSessionEvents, then fireAllEvents, which fires the listeners of children first]
@@ -376,7 +376,7 @@ def test_until_1_0_events_of_an_ended_session_are_kept(zookeeper: ZooKeeper, rel
     me = settled(zookeeper, release=release).with_steps(ControllerStep.ReadStates)
     zookeeper.expire(0, seen=1)
     after = whole(zookeeper, release=release).read_states(me).controller
-    assert after == (me._replace(**told(release, DELETED)) if kept else ControllerProcess(EXPIRED))
+    assert after == (me._replace(**notified(release, DELETED)) if kept else ControllerProcess(EXPIRED))
 
 
 # The broker's own node.
@@ -492,7 +492,7 @@ def test_a_broker_deletes_what_an_older_session_of_its_own_left(zookeeper: ZooKe
     assert controller.register_broker(answer.controller).controller == at(*EXPIRED[2:], registration=0)
 
 
-def test_what_an_older_session_left_may_be_gone_before_it_is_deleted(zookeeper: ZooKeeper) -> None:
+def test_deleting_a_node_of_an_older_session_tolerates_nonode(zookeeper: ZooKeeper) -> None:
     """NONODE is as good."""
     answer = whole(zookeeper, ephemeral_owner_check=True).delete_registration(
         at(ControllerStep.DeleteRegistration, *EXPIRED[1:])

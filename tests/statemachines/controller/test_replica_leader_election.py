@@ -68,7 +68,7 @@ def test_the_preferred_replica_is_elected_and_the_isr_stays(cluster: EventCluste
     assert cluster.queue[-1] == Call("process_replica_leader_election")
 
 
-def test_one_that_is_not_in_sync_is_not_elected(cluster: EventCluster) -> None:
+def test_an_out_of_sync_preferred_replica_is_not_elected(cluster: EventCluster) -> None:
     """The node goes all the same."""
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T1, T2, NOWHERE))
     cluster.process("process_replica_leader_election")
@@ -106,7 +106,7 @@ def test_the_node_stays_where_the_controller_moves(cluster: EventCluster) -> Non
 
 
 @pytest.mark.parametrize(("release", "epochs"), [("2.1", [2, 2]), ("2.2", [2, 1])])
-def test_until_2_1_who_led_already_was_elected_again(release: str, epochs: list[int]) -> None:
+def test_until_2_1_a_current_leader_was_elected_again(release: str, epochs: list[int]) -> None:
     """In a new leader epoch. [KAFKA-5692]"""
     cluster = astray(control_design_of(release))
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0, T2))
@@ -193,7 +193,7 @@ def test_only_administrators_may_elect_uncleanly() -> None:
     assert cluster.state(T1).leader == -1
 
 
-def test_where_no_replica_is_there_an_unclean_election_fails_too() -> None:
+def test_an_unclean_election_without_live_replicas_fails() -> None:
     """There is no replica to elect."""
     cluster = leaderless()
     cluster.die(1, 3)
@@ -201,7 +201,7 @@ def test_where_no_replica_is_there_an_unclean_election_fails_too() -> None:
     assert elect(cluster, T1, kind=ElectionType.UNCLEAN) == ((T1, Errors.ELIGIBLE_LEADERS_NOT_AVAILABLE),)
 
 
-def test_requests_left_behind_are_an_unknown_error(cluster: EventCluster) -> None:
+def test_leftover_requests_are_an_unknown_error(cluster: EventCluster) -> None:
     """Of each partition: the election as a whole has failed."""
     cluster.partitions.batch.add_update_metadata_request_for_brokers((1,))
     assert elect(cluster, T0) == ((T0, Errors.UNKNOWN_SERVER_ERROR),)
@@ -268,7 +268,7 @@ def test_a_replica_whose_disk_has_failed_does_not_lead_again(cluster: EventClust
 
 def test_until_2_0_0_it_went_partition_by_partition() -> None:
     """Brokers were told of each partition by itself. [KAFKA-7299]"""
-    for release, told in (("2.0.0", [[T0], [T1]]), ("2.0.1", [[T0, T1]])):
+    for release, batches in (("2.0.0", [[T0], [T1]]), ("2.0.1", [[T0, T1]])):
         cluster = astray(control_design_of(release))
         cluster.leader_writes(T1, (2, 1))
         cluster.process("process_auto_preferred_replica_leader_election")
@@ -277,7 +277,7 @@ def test_until_2_0_0_it_went_partition_by_partition() -> None:
         assert [
             [TopicPartition(state.topicName, state.partitionIndex) for state in request.partitionStates]
             for request in requests
-        ] == told
+        ] == batches
 
 
 @pytest.mark.parametrize(("release", "failed"), [("2.5", [T1]), ("2.6", [])])

@@ -84,9 +84,9 @@ def test_a_new_replica_receives_the_leader(cluster: Cluster) -> None:
     cluster.assign(T0, 1, 2, 3, 4, adding=(4,))
     cluster.context.add_live_brokers({4: 104})
     cluster.replicas_become(NewReplica, (T0, 4))
-    told = cluster.leader_and_isr()
-    assert told.keys() == {(4, T0)}
-    state = told[4, T0]
+    sent = cluster.leader_and_isr()
+    assert sent.keys() == {(4, T0)}
+    state = sent[4, T0]
     assert (state.isNew, state.leader, state.leaderEpoch, state.addingReplicas) == (True, 1, 0, (4,))
     assert cluster.replica_state(T0, 4) is NewReplica
 
@@ -101,7 +101,7 @@ def test_a_replica_that_leads_cannot_be_new(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("target", [NewReplica, OnlineReplica])
-def test_where_there_never_was_a_leader_nothing_is_sent(target: ReplicaState) -> None:
+def test_a_replica_without_a_leader_causes_no_request(target: ReplicaState) -> None:
     """The state is all."""
     cluster = Cluster()
     cluster.assign(T0, 1)
@@ -126,9 +126,9 @@ def test_a_returning_replica_receives_the_known_state(cluster: Cluster, state: R
     """Nothing is written, and no leader epoch grows."""
     cluster.context.put_replica_state(on(T0, 3), state)
     cluster.replicas_become(OnlineReplica, (T0, 3))
-    told = cluster.leader_and_isr()
-    assert told.keys() == {(3, T0)}
-    assert (told[3, T0].isNew, told[3, T0].leaderEpoch, told[3, T0].controllerEpoch) == (False, 0, EPOCH - 1)
+    sent = cluster.leader_and_isr()
+    assert sent.keys() == {(3, T0)}
+    assert (sent[3, T0].isNew, sent[3, T0].leaderEpoch, sent[3, T0].controllerEpoch) == (False, 0, EPOCH - 1)
     assert cluster.version(T0) == 1
 
 
@@ -141,9 +141,9 @@ def test_a_follower_leaves_the_isr(cluster: Cluster) -> None:
     assert cluster.written(T0) == TopicPartitionState(LeaderAndIsr(1, 1, (1, 3)), EPOCH)
     assert cluster.known(T0)[:3] == (1, 1, (1, 3))
     assert cluster.known(T0).partition_epoch == cluster.version(T0) == 2
-    told = cluster.leader_and_isr()
-    assert told.keys() == {(1, T0), (3, T0)}
-    assert {(state.leaderEpoch, state.isr, state.isNew) for state in told.values()} == {(1, (1, 3), False)}
+    sent = cluster.leader_and_isr()
+    assert sent.keys() == {(1, T0), (3, T0)}
+    assert {(state.leaderEpoch, state.isr, state.isNew) for state in sent.values()} == {(1, (1, 3), False)}
     assert [(key, state.deletePartition) for key, state in cluster.stopped().items()] == [((2, T0), False)]
     assert cluster.replica_state(T0, 2) is OfflineReplica
 
@@ -169,7 +169,7 @@ def test_the_last_member_stays_in_the_isr() -> None:
     assert cluster.replica_state(T0, 1) is OfflineReplica
 
 
-def test_of_several_that_die_the_last_one_stays(cluster: Cluster) -> None:
+def test_the_last_dying_replica_stays_in_the_isr(cluster: Cluster) -> None:
     """It is that of the highest id, in whatever order they are named."""
     cluster.replicas_become(OfflineReplica, (T0, 1), (T0, 3), (T0, 2))
     assert cluster.state(T0)[:3] == (NO_LEADER, 3, (3,))
@@ -335,7 +335,7 @@ def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
     assert cluster.replica_state(T0, 2) is OfflineReplica
 
 
-def test_of_the_last_member_a_lost_reply_increments_twice() -> None:
+def test_a_lost_reply_for_the_last_member_increments_twice() -> None:
     """It is still in the ISR."""
     cluster = Cluster()
     cluster.lead(T0, 1, (1,), replicas=(1, 2))
@@ -343,8 +343,8 @@ def test_of_the_last_member_a_lost_reply_increments_twice() -> None:
     assert cluster.state(T0)[:3] == (NO_LEADER, 2, (1,))
 
 
-@pytest.mark.parametrize(("release", "told"), [("1.0", (3, EPOCH + 1)), ("1.1", (1, EPOCH - 1))])
-def test_until_1_0_a_new_replica_receives_the_leader_from_zookeeper(release: str, told: tuple[int, int]) -> None:
+@pytest.mark.parametrize(("release", "received"), [("1.0", (3, EPOCH + 1)), ("1.1", (1, EPOCH - 1))])
+def test_until_1_0_a_new_replica_receives_the_leader_from_zookeeper(release: str, received: tuple[int, int]) -> None:
     """Whoever wrote that; since 1.1 as the controller knows it."""
     cluster = Cluster(design=control_design_of(release))
     cluster.lead(T0, 1, (1, 3))
@@ -352,20 +352,20 @@ def test_until_1_0_a_new_replica_receives_the_leader_from_zookeeper(release: str
     cluster.zookeeper.set(None, "/brokers/topics/t/partitions/0/state", written)
     cluster.replicas_become(NewReplica, (T0, 2))
     state = cluster.leader_and_isr()[2, T0]
-    assert (state.leader, state.controllerEpoch) == told
+    assert (state.leader, state.controllerEpoch) == received
     assert cluster.replica_state(T0, 2) is NewReplica
 
 
-@pytest.mark.parametrize(("release", "told"), [("1.0", True), ("1.1", False)])
-def test_until_1_0_an_unwritten_state_is_sent(release: str, told: bool) -> None:
+@pytest.mark.parametrize(("release", "sent"), [("1.0", True), ("1.1", False)])
+def test_until_1_0_an_unwritten_state_is_sent(release: str, sent: bool) -> None:
     """The state is gone when the ISR is to be set, and still when it is read again: the others are told that ISR."""
     cluster = Cluster(design=control_design_of(release))
     cluster.lead(T0, 1, (1, 2))
     gone = {1: lambda: cluster.zookeeper.delete(None, "/brokers/topics/t/partitions/0/state")}
     cluster.replicas_become(OfflineReplica, (T0, 2), before=gone)
-    assert ((1, T0) in cluster.leader_and_isr()) is told
-    assert cluster.known(T0).partition_epoch == (-1 if told else 1)
-    assert cluster.causes() == ([] if told else [Code.NONODE])
+    assert ((1, T0) in cluster.leader_and_isr()) is sent
+    assert cluster.known(T0).partition_epoch == (-1 if sent else 1)
+    assert cluster.causes() == ([] if sent else [Code.NONODE])
 
 
 def test_until_1_0_replicas_change_one_by_one() -> None:

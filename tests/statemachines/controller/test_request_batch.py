@@ -51,8 +51,8 @@ def test_leader_and_isr_is_metadata_for_every_broker(cluster: Cluster) -> None:
     cluster.batch.send_requests_to_brokers(EPOCH)
     metadata = cluster.metadata()
     assert metadata.keys() == {1, 2, 3}
-    told = UpdateMetadataPartitionState("t", 0, EPOCH - 1, 1, 3, (1, 2), 1, (1, 2, 3), (3,))
-    assert metadata[3] == UpdateMetadataRequest(CONTROLLER, EPOCH, 103, (told,), (1, 2, 3))
+    state = UpdateMetadataPartitionState("t", 0, EPOCH - 1, 1, 3, (1, 2), 1, (1, 2, 3), (3,))
+    assert metadata[3] == UpdateMetadataRequest(CONTROLLER, EPOCH, 103, (state,), (1, 2, 3))
 
 
 def test_new_replicas_stay_marked_new(cluster: Cluster) -> None:
@@ -61,8 +61,8 @@ def test_new_replicas_stay_marked_new(cluster: Cluster) -> None:
     cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=True)
     cluster.batch.add_leader_and_isr_request_for_brokers([2, 3], T0, later, ASSIGNED, is_new=False)
     cluster.batch.send_requests_to_brokers(EPOCH)
-    told = cluster.leader_and_isr()
-    assert [(state.leader, state.leaderEpoch, state.isNew) for state in told.values()] == [
+    sent = cluster.leader_and_isr()
+    assert [(state.leader, state.leaderEpoch, state.isNew) for state in sent.values()] == [
         (2, 4, True),
         (2, 4, False),
     ]
@@ -155,8 +155,8 @@ def test_until_1_1_metadata_were_of_all_that_is_to_be_deleted() -> None:
     cluster.context.queue_topic_deletion({"u"})
     cluster.batch.add_update_metadata_request_for_brokers([1], [T0])
     cluster.batch.send_requests_to_brokers(EPOCH)
-    told = cluster.metadata()[1].partitionStates
-    assert [(state.topicName, state.leader) for state in told] == [("t", 1), ("u", -2)]
+    states = cluster.metadata()[1].partitionStates
+    assert [(state.topicName, state.leader) for state in states] == [("t", 1), ("u", -2)]
 
 
 def test_until_2_2_each_replica_that_stops_has_a_request_of_its_own() -> None:

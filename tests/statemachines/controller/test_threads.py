@@ -77,16 +77,16 @@ def test_since_1_1_how_it_changed_decides(kind: EventType, event: ControllerEven
 
 def handled(threads: Threads) -> set[ControllerEvent]:
     """What there may be to handle in a generation, as far as a watch or a new session has a part in it."""
-    told = set(WATCH_EVENTS[threads].values())
+    events = set(WATCH_EVENTS[threads].values())
     if threads is Threads.lock:
-        return told.union(LISTENERS) - {ControllerEvent.Healthcheck}
+        return events.union(LISTENERS) - {ControllerEvent.Healthcheck}
     if threads is Threads.queue:
         return {ControllerEvent.ControllerChange, ControllerEvent.Reelect, ControllerEvent.BrokerChange}
-    return told
+    return events
 
 
 @every_generation
-def test_what_there_is_to_handle_has_a_row_or_carries_its_answer(threads: Threads) -> None:
+def test_every_event_has_a_row_or_carries_its_answer(threads: Threads) -> None:
     """Only the ControllerChange of 0.11 and 1.0 needs no request: it says who is controller."""
     without = handled(threads) - set(HANDLING[threads])
     assert without == ({ControllerEvent.ControllerChange} if threads is Threads.queue else set())
@@ -196,7 +196,7 @@ def test_every_row_is_an_agenda(threads: Threads) -> None:
         (Queued(ControllerEvent.ControllerChange, -1), "ControllerChange(-1)"),
     ],
 )
-def test_an_event_shows_what_it_carries(queued: Queued, shown: str) -> None:
+def test_an_event_shows_its_contents(queued: Queued, shown: str) -> None:
     """Broker 0 is a broker, too."""
     assert str(queued) == shown
 

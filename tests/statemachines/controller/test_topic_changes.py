@@ -59,7 +59,7 @@ def deleting(design: ControlDesign | None = None) -> EventCluster:
 # Creation
 
 
-def test_a_new_topic_has_leaders_and_replicas_are_told_as_new(cluster: EventCluster) -> None:
+def test_a_new_topic_has_leaders_and_new_replicas(cluster: EventCluster) -> None:
     """The first live replica leads, all live ones are in sync; all brokers are told of it."""
     cluster.create_topic("t", (1, 2), (2, 3))
     assert cluster.process("process_topic_change") == EventDone()
@@ -143,7 +143,7 @@ def test_a_controller_that_moves_before_the_state_is_written(cluster: EventClust
 
 
 @pytest.mark.parametrize(("brokers", "said"), [((1, 1), "1"), ((1, -2), "-2")])
-def test_an_assignment_that_is_none_is_refused(cluster: EventCluster, brokers: tuple[int, ...], said: str) -> None:
+def test_an_invalid_assignment_is_refused(cluster: EventCluster, brokers: tuple[int, ...], said: str) -> None:
     """By the partition and the value; none of what was read counts, and nothing is sent."""
     cluster.create_topic("t", (2, 3), brokers)
     with pytest.raises(ValueError, match=f"replicas of t-1: .*{said}"):
@@ -200,7 +200,7 @@ def test_when_all_have_answered_nothing_is_left() -> None:
     assert state.replica_states == {}
 
 
-def test_it_may_be_created_again() -> None:
+def test_a_deleted_topic_may_be_created_again() -> None:
     """And begins as a new one does."""
     cluster = deleting()
     for broker in (1, 2):
@@ -211,7 +211,7 @@ def test_it_may_be_created_again() -> None:
     assert cluster.state(T0)[:3] == (3, 0, (3, 2))
 
 
-def test_one_that_could_not_delete_makes_the_topic_wait() -> None:
+def test_a_replica_that_could_not_delete_makes_the_topic_wait() -> None:
     """The others that have deleted stay so; nothing is asked again by itself."""
     cluster = deleting()
     cluster.forget()
@@ -259,7 +259,7 @@ def test_a_broker_that_returns_is_asked_again() -> None:
     assert not cluster.exists(topic_path("t"))
 
 
-def test_where_the_whole_request_failed_all_of_it_has() -> None:
+def test_a_failed_request_fails_for_each_partition() -> None:
     """Whatever it says of partitions."""
     cluster = deleting()
     errors = ((T0, Errors.NONE), (T1, Errors.NONE))

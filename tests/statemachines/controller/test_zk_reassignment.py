@@ -52,7 +52,7 @@ def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> tuple[int
     return written.replicas
 
 
-def test_it_begins_with_all_of_them(cluster: EventCluster) -> None:
+def test_a_reassignment_begins_with_all_replicas(cluster: EventCluster) -> None:
     """All are told in the next epoch, none as new; then the new ones are, as such, in that before [KAFKA-9212]."""
     assert ask(cluster, (T0, (3, 2))) == EventDone()
     assert assigned(cluster) == (3, 2, 1)
@@ -68,7 +68,7 @@ def test_it_begins_with_all_of_them(cluster: EventCluster) -> None:
     assert cluster.data(REASSIGN_PARTITIONS) == ((T0, (3, 2)),)
 
 
-def test_it_ends_when_all_are_in_sync(cluster: EventCluster) -> None:
+def test_a_reassignment_ends_when_all_are_in_sync(cluster: EventCluster) -> None:
     """The old ones go, the topic's node is written, and the other node goes with the last partition."""
     ask(cluster, (T0, (3, 2)))
     caught_up(cluster, T0, 1, 2)
@@ -86,7 +86,7 @@ def test_it_ends_when_all_are_in_sync(cluster: EventCluster) -> None:
     assert cluster.context.state.partitions_being_reassigned == frozenset()
 
 
-def test_a_leader_that_stays_is_told_and_so_are_those_that_go(cluster: EventCluster) -> None:
+def test_a_remaining_leader_and_removed_replicas_receive_requests(cluster: EventCluster) -> None:
     """Of who is left; since 2.4 those that go are not told so."""
     ask(cluster, (T0, (1,)))
     assert "1+2 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2" in cluster.story()
@@ -124,7 +124,7 @@ def test_until_1_0_additions_start_at_once() -> None:
     cluster.zookeeper.set(None, REASSIGN_PARTITIONS, ((T0, (3, 2)), (T1, (2,))))
     cluster.process("process_zk_partition_reassignment")
     assert cluster.context.state.partitions_being_reassigned == {T0, T1}
-    assert not any("t-0 led by 1 in 2" in told for told in cluster.story())
+    assert not any("t-0 led by 1 in 2" in line for line in cluster.story())
 
 
 @pytest.mark.parametrize(("release", "goes_on"), [("0.10.2", True), ("1.0", True), ("1.1", False), ("2.3", False)])
@@ -178,7 +178,9 @@ def test_since_2_0_it_is_known_before_it_is_written(release: str, known: tuple[i
 
 
 @pytest.mark.parametrize(("release", "failure"), [("1.1", None), ("2.0", EventFailure.NotReassigned)])
-def test_one_that_fails_when_it_has_left_the_node(release: str, failure: EventFailure | None) -> None:
+def test_a_reassignment_that_failed_after_leaving_the_node_leaves_again(
+    release: str, failure: EventFailure | None
+) -> None:
     """Is to leave it once more, which since 2.0 fails the event."""
 
     def is_reassigned(partition: TopicPartition) -> None:
@@ -191,7 +193,7 @@ def test_one_that_fails_when_it_has_left_the_node(release: str, failure: EventFa
     assert assigned(cluster) == (3,)
 
 
-def test_one_whose_leader_is_not_known_stays_assigned(cluster: EventCluster) -> None:
+def test_a_reassignment_with_an_unknown_leader_stays(cluster: EventCluster) -> None:
     """Its replicas are in sync, but the controller's own creation of the state lost its reply."""
     cluster.context.state.partition_leadership_info.pop(T0)
     cluster.leader_writes(T0, (1, 2, 3))
@@ -213,7 +215,7 @@ def test_changes_of_a_state_are_heard_of_while_it_moves(cluster: EventCluster) -
     assert watched[2:] == [("unwatch", T0)]
 
 
-def test_one_that_fails_leaves_the_node(cluster: EventCluster) -> None:
+def test_a_failed_reassignment_leaves_the_node(cluster: EventCluster) -> None:
     """So that it may be asked for again; the others go on."""
     path = "/brokers/topics/t/partitions/0/state"
     cluster.zookeeper.set(None, path, cluster.data(path)._replace(controller_epoch=99))
@@ -258,7 +260,7 @@ def test_a_starting_broker_receives_the_reassignment_again(cluster: EventCluster
 
 
 @pytest.mark.parametrize(("release", "failure"), [("1.1", EventFailure.NotAssigned), ("2.0", EventFailure.NoTopic)])
-def test_one_whose_topic_is_gone_is_still_moved(release: str, failure: EventFailure) -> None:
+def test_a_reassignment_of_a_missing_topic_continues(release: str, failure: EventFailure) -> None:
     """Until 1.1 it fails before anything is written, since it is assigned no more; then, as there is no node."""
     cluster = cluster_of(release)
     gone = TopicPartition("gone", 0)

@@ -107,7 +107,7 @@ class OnePartition(Specification[Controlled]):
 
     writes: int = constant(3, "Bound: how often the partition's state is set.")
 
-    chosen: ControlDesign = switches(
+    design: ControlDesign = switches(
         ControlDesign, {release: control_design_of(release) for release in RELEASES}, only=["keep_last_isr"]
     )
 
@@ -164,10 +164,10 @@ class OnePartition(Specification[Controlled]):
         """Its state machines, over this state."""
         context = self.context(s)
         batch = ControllerBrokerRequestBatch(0, context, lambda broker, request: None, s)
-        unclean = not self.chosen.keep_last_isr
+        unclean = not self.design.keep_last_isr
         return (
-            PartitionStateMachine(context, batch, self.chosen, unclean_leader_election_enable=unclean),
-            ReplicaStateMachine(context, batch, self.chosen, unclean_leader_election_enable=unclean),
+            PartitionStateMachine(context, batch, self.design, unclean_leader_election_enable=unclean),
+            ReplicaStateMachine(context, batch, self.design, unclean_leader_election_enable=unclean),
         )
 
     @initial

@@ -96,13 +96,13 @@ def test_rows_have_kafkas_names(release: str, frames: str) -> None:
     assert [name for name in picture(release).frames if " " not in name] == frames.split()
 
 
-def test_what_holds_everywhere_is_one_arrow() -> None:
+def test_a_common_transition_is_one_arrow() -> None:
     """Whatever the request, a session that has ended leads to one place."""
     lost = [arrow for arrow in picture("3.9").arrows if "SESSIONEXPIRED: it resigns" in arrow.label]
     assert [(arrow.source, arrow.target) for arrow in lost] == [("any", "RegisterBrokerAndReelect_Connect")]
 
 
-def test_what_elect_catches_has_an_arrow_for_each_request() -> None:
+def test_failures_caught_by_elect_have_an_arrow_per_request() -> None:
     """Not for the write of a state: what fails there moves no controller."""
     fails = [arrow for arrow in picture("3.9").arrows if "another error" in arrow.label]
     assert {arrow.target for arrow in fails} == {"triggerControllerMove_MoveController"}
@@ -138,7 +138,7 @@ def test_a_page_fits_on_a_sheet(release: str) -> None:
 
 
 @each_generation
-def test_nothing_on_a_page_overlaps(release: str) -> None:
+def test_labels_do_not_overlap(release: str) -> None:
     """Each line ends before the next begins, and in its panel: a wide face takes 6.5 points for a letter."""
     image = ElementTree.fromstring(svg(picture(release)))
     panels = [each for each in image.iter(f"{SVG}g") if each.get("class") == "node"]
@@ -164,7 +164,7 @@ def test_a_page_is_drawn_without_fonts(tmp_path: Path) -> None:
     assert done.stdout == svg(controller_diagram.picture_of("3.9", FEW))
 
 
-def test_only_what_is_handed_in_is_drawn() -> None:
+def test_only_the_given_transitions_are_drawn() -> None:
     """A box for each place, an arrow for each way with all that leads along it, and none for what changes nothing."""
     shown = controller_diagram.picture_of("3.9", FEW)
     assert [each.words for each in shown.boxes] == [

@@ -33,6 +33,6 @@ def test_errors_have_the_codes_of_the_protocol() -> None:
     }
 
 
-def test_they_are_shown_by_name() -> None:
+def test_errors_are_shown_by_name() -> None:
     """In messages and in traces."""
     assert str(Errors.STALE_BROKER_EPOCH) == "STALE_BROKER_EPOCH"

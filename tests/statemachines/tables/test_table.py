@@ -103,7 +103,7 @@ class TestTable:
         with pytest.raises(ValueError, match="light: two rows claim Red -> Green"):
             Table("light", Off, (Row(Red, Green), Row(Off, Red), Row(Red, Green)))
 
-    def test_not_even_in_different_releases(self) -> None:
+    def test_rows_of_different_releases_never_claim_one_pair(self) -> None:
         then = Release("1.0.0")
         with pytest.raises(ValueError, match="light: two rows claim Red -> Green"):
             Table("light", Off, (Row(Red, Green, before=then), Row(Red, Green, since=then)))
@@ -147,7 +147,7 @@ class TestTable:
 
 class TestMachine:
     @each_release
-    def test_its_triggers_do_what_the_table_says(self, table: Table[Light], legal: set[tuple[Light, Light]]) -> None:
+    def test_triggers_follow_the_table(self, table: Table[Light], legal: set[tuple[Light, Light]]) -> None:
         machine = table.machine()
         for source, target in PAIRS:
             machine.set_state(source)
@@ -174,7 +174,7 @@ class TestMachine:
     def test_each_call_makes_another(self) -> None:
         assert LIGHT.machine() is not LIGHT.machine()
 
-    def test_takes_what_the_library_offers(self) -> None:
+    def test_supports_the_options_of_the_library(self) -> None:
         """Callbacks, queued events, another beginning, another class."""
         seen: list[str] = []
 
@@ -238,7 +238,7 @@ class TestBecome:
             LIGHT.become(light, Red)
         assert light.state is Off
 
-    def test_what_is_allowed_is_asked_of_the_machine(self) -> None:
+    def test_allowed_transitions_come_from_the_machine(self) -> None:
         """A transition that its machine loses is allowed no more."""
         table = LIGHT.at("1.1")
         table._machine.remove_transition("to_Green", source="Red")
@@ -296,7 +296,7 @@ class TestBecome:
         with pytest.raises(IllegalTransition, match="Off cannot become Open"):
             table.become(SimpleNamespace(state=Off), Door.Open)
 
-    def test_its_error_travels_between_processes(self) -> None:
+    def test_the_error_can_be_pickled(self) -> None:
         error = IllegalTransition("light", Red, Off, (Green,))
         assert str(pickle.loads(pickle.dumps(error))) == str(error)
 

@@ -50,7 +50,7 @@ def test_nodes_written_by_brokers_round_trip(release: str) -> None:
 
 
 @rows("path, data", Written.read("zkdata-3.9.1").tree.items())
-def test_it_is_written_as_zkdata_writes_it(path: ZkPath, data: bytes) -> None:
+def test_encoding_equals_zkdata(path: ZkPath, data: bytes) -> None:
     """By a call of its encoders: also what few clusters have."""
     row = znode_at(path)
     assert row is not None
@@ -145,7 +145,7 @@ def test_missing_and_unknown_fields_are_handled_as_by_kafka(path: ZkPath, writte
         (STATE, "3.1", {"version": 1, "leader": 2, "leader_epoch": 3, "isr": [2], "controller_epoch": 7}),
     ],
 )
-def test_a_release_leaves_out_what_it_does_not_know(path: ZkPath, release: str, fields: dict[str, object]) -> None:
+def test_a_release_omits_unknown_fields(path: ZkPath, release: str, fields: dict[str, object]) -> None:
     row = znode_at(path)
     assert row is not None
     assert json.loads(encode(path, EXAMPLES[row.path], release)) == fields

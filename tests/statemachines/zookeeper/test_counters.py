@@ -11,7 +11,7 @@ from tests.rows import rows
 
 
 @rows(
-    "there, changes, told",
+    "there, changes, heard",
     [
         (False, "", []),
         (False, "+", [EventType.NodeCreated]),
@@ -23,7 +23,7 @@ from tests.rows import rows
         (True, "-+-", [EventType.NodeDeleted]),
     ],
 )
-def test_a_reconnecting_client_receives_changes_or_rearms(there: bool, changes: str, told: list[EventType]) -> None:
+def test_a_reconnecting_client_receives_changes_or_rearms(there: bool, changes: str, heard: list[EventType]) -> None:
     """The same as real servers tell it: what came and went is as it was."""
     asked, real = ZooKeeperWithoutZxids(), ZooKeeper()
     for servers in (asked, real):
@@ -38,10 +38,10 @@ def test_a_reconnecting_client_receives_changes_or_rearms(there: bool, changes: 
             (servers.create if change == "+" else servers.delete)(None, CONTROLLER)
     real.set_watches(0, seen, **{"data" if there else "exist": [CONTROLLER]})
     asked.come_back(0)
-    assert [event.type for event in asked.state.events[0]] == told
-    assert [event.type for event in real.state.events[0]] == told
+    assert [event.type for event in asked.state.events[0]] == heard
+    assert [event.type for event in real.state.events[0]] == heard
     assert asked.state.data_watches[CONTROLLER] == real.state.data_watches[CONTROLLER]
-    assert (0 in asked.state.data_watches[CONTROLLER]) == (not told)
+    assert (0 in asked.state.data_watches[CONTROLLER]) == (not heard)
 
 
 def test_a_reconnecting_client_receives_child_changes() -> None:
@@ -69,7 +69,7 @@ def counting() -> ZooKeeperWithoutZxids:
     return servers
 
 
-def test_where_nodes_are_counted_the_number_is_the_czxid() -> None:
+def test_counted_nodes_have_their_number_as_czxid() -> None:
     """Which grows from one node to the next, as on real servers, and is answered to the creator and to readers."""
     servers = counting()
     for number in (1, 2):

@@ -79,7 +79,7 @@ FAIL: list[tuple[str, list[Operation], list[Code]]] = [
 
 
 @rows("operations, expected", {name: row for name, *row in FAIL})
-def test_a_failure_is_told_place_by_place(operations: list[Operation], expected: list[Code]) -> None:
+def test_a_failed_multi_has_an_error_per_operation(operations: list[Operation], expected: list[Code]) -> None:
     """OK before the one that failed, its own code, RuntimeInconsistency after it; nothing is raised."""
     assert furnished().multi(C, operations) == tuple(expected)
 
@@ -119,7 +119,7 @@ def test_operations_may_come_from_anywhere() -> None:
     assert len(zk.multi(C, (Create(f"/n{i}") for i in range(3)))) == 3
 
 
-def test_numbers_go_on_within_a_multi() -> None:
+def test_sequence_numbers_continue_within_a_multi() -> None:
     """Sequential creates in one multi get one number after the other."""
     zk = server("/a")
     created = zk.multi(C, [Create("/a/s-", sequential=True), Create("/a/x"), Create("/a/t-", sequential=True)])
@@ -163,7 +163,7 @@ def test_create_and_delete_in_one_multi_leave_a_mark_on_the_parent() -> None:
     assert zk.create(C, "/a/s", sequential=True).path == "/a/s0000000001"
 
 
-def test_an_ephemeral_come_and_gone_is_nobodys() -> None:
+def test_an_ephemeral_deleted_within_its_multi_has_no_owner() -> None:
     """An ephemeral deleted within its multi, or replaced by a persistent node, is not the session's."""
     zk = furnished()
     zk.multi(W, [Create("/n", ephemeral=True), Delete("/n"), Delete("/e"), Create("/e")])

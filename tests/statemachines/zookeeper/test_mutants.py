@@ -399,10 +399,10 @@ class TellsOnce(ZooKeeper):
     """The parent's watch does not fire where the node's own has."""
 
     def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
-        told = set()
+        notified = set()
         for session, event in super()._fired(transaction):
-            if session not in told:
-                told.add(session)
+            if session not in notified:
+                notified.add(session)
                 yield session, event
 
 
@@ -410,7 +410,7 @@ class TellsTheParentFirst(ZooKeeper):
     """The parent's event comes before the node's."""
 
     def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
-        yield from sorted(super()._fired(transaction), key=lambda told: told[1].type is not CHILDREN)
+        yield from sorted(super()._fired(transaction), key=lambda event: event[1].type is not CHILDREN)
 
 
 class GoesOnTelling(ZooKeeper):

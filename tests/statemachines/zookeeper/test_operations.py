@@ -105,7 +105,7 @@ def test_a_write_that_fails_changes_nothing(request_: Request) -> None:
         ("v", -1, BADARGUMENTS),
     ],
 )
-def test_a_check_is_a_guard_of_its_own(path: str, version: int, code: Code) -> None:
+def test_a_check_is_a_separate_guard(path: str, version: int, code: Code) -> None:
     """A check answers like a set at that version, and does nothing."""
     zk = furnished()
     before = all_but_zxid(zk)
@@ -114,7 +114,7 @@ def test_a_check_is_a_guard_of_its_own(path: str, version: int, code: Code) -> N
     assert all_but_zxid(zk) == before
 
 
-def test_reads_of_what_is_missing() -> None:
+def test_reads_of_missing_keys() -> None:
     """Both get and children raise NoNode; exists answers None."""
     zk = furnished()
     assert code_of(lambda: zk.get(C, "/n")) is NONODE
@@ -122,7 +122,7 @@ def test_reads_of_what_is_missing() -> None:
     assert zk.exists(C, "/n") is None
 
 
-def test_reads_of_what_is_there() -> None:
+def test_reads_of_present_keys() -> None:
     """All three answer with the stat; get with the data, children with names without the path."""
     zk = furnished()
     assert zk.exists(C, "/a") == zk.get(C, "/a")[1] == zk.children(C, "/a")[1] == stat(zk, "/a")
@@ -320,7 +320,7 @@ def test_a_number_can_be_the_whole_name(path: str) -> None:
     assert re.fullmatch(rf"{path}\d{{10}}", zk.create(C, path, sequential=True).path)
 
 
-def test_no_path_is_the_root_for_reads() -> None:
+def test_reads_take_the_empty_path_for_the_root() -> None:
     """The empty path reads and watches the root."""
     zk = server()
     zk.children(W, "", watch=True)

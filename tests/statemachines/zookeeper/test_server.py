@@ -154,7 +154,7 @@ def test_servers_do_not_share_anything() -> None:
     assert first.state != second.state == InMemoryState()
 
 
-def test_it_runs_over_the_state_it_is_given() -> None:
+def test_servers_share_a_given_state() -> None:
     """Two servers over one state are one server."""
     state = InMemoryState()
     ZooKeeper(state).connect(W)
@@ -162,7 +162,7 @@ def test_it_runs_over_the_state_it_is_given() -> None:
     assert ZooKeeper(state).get(W, "/a")[0] == b"here"
 
 
-def test_old_values_stay_what_they_were() -> None:
+def test_old_values_are_never_mutated() -> None:
     """No value is changed in place: whoever kept one of each keeps them unchanged."""
     zk = server("/a")
     zk.exists(W, "/a", watch=True)
@@ -222,7 +222,7 @@ def test_a_session_is_any_orderable_value(sessions: list[SessionId]) -> None:
     assert inbox(zk, one) == inbox(zk, other) == [(EventType.NodeDeleted, "/a")]
 
 
-def test_it_runs_over_fixed_keys_and_values_that_are_not_kept() -> None:
+def test_a_server_runs_over_fixed_keys_and_constant_values() -> None:
     """A registration, an election, an expiry, a lost connection: none looks at zxids or counts children."""
     zk = ZooKeeper(SpecifiedState(["/", "/ids", "/ids/1", "/epoch", "/controller"], [W, C]))
     zk.connect(W)
@@ -248,7 +248,7 @@ def test_it_runs_over_fixed_keys_and_values_that_are_not_kept() -> None:
     assert W not in zk.state.sessions
 
 
-def test_nothing_depends_on_the_order_of_sets() -> None:
+def test_inboxes_do_not_depend_on_set_order() -> None:
     """Whatever order sessions came and watched in, the inboxes are the same."""
     seen = set()
     for order in itertools.permutations((W, C, D)):

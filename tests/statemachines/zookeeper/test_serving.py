@@ -90,7 +90,7 @@ def is_let_in(server: ServedZooKeeper, session: int, password: bytes) -> bool:
     return True
 
 
-def told(client: Client, request: Request) -> Frames:
+def exchange(client: Client, request: Request) -> Frames:
     """What a client hears up to the answer."""
     [frames] = client.ask(request)
     return frames
@@ -102,32 +102,32 @@ def told(client: Client, request: Request) -> Frames:
 def tells_before_it_answers(kind: type[Connections]) -> None:
     """What a request makes a watch tell comes before its answer, and to others before it, too."""
     with served(kind) as server, connect(server) as client, connect(server) as other:
-        told(client, Create("/a"))
-        told(client, Get("/a", watch=True))
-        told(other, Get("/a", watch=True))
+        exchange(client, Create("/a"))
+        exchange(client, Get("/a", watch=True))
+        exchange(other, Get("/a", watch=True))
         changed = Event(EventType.NodeDataChanged, "/a", 4)
-        told_to_both = (told(client, SetData("/a", b"x"))[0], other.receive())
-        assert told_to_both == (changed, changed)
+        heard_by_both = (exchange(client, SetData("/a", b"x"))[0], other.receive())
+        assert heard_by_both == (changed, changed)
 
 
 def numbers_by_parent(kind: type[Connections]) -> None:
     """A sequential node has the number of children that its own parent ever had."""
     with served(kind) as server, connect(server) as client:
         for path in ("/a", "/b", "/a/x"):
-            told(client, Create(path))
+            exchange(client, Create(path))
         for path in ("/a/n-", "/b/n-"):
-            told(client, Create(path, sequential=True))
+            exchange(client, Create(path, sequential=True))
         assert list(server.tree()) == ["/a", "/a/n-0000000001", "/a/x", "/b", "/b/n-0000000000"]
 
 
 def ends_with_its_session(kind: type[Connections]) -> None:
     """An ephemeral goes when its client leaves, and stays when its client is merely away."""
     with served(kind) as server, connect(server) as client:
-        told(client, Create("/a", ephemeral=True))
+        exchange(client, Create("/a", ephemeral=True))
         client.hang_up()
         with connect(server, back=client) as back:
             assert list(server.tree()) == ["/a"]
-            told(back, Close())
+            exchange(back, Close())
             assert server.tree() == {}
             assert server.sessions() == []
 
@@ -140,19 +140,19 @@ def loses_nothing_but_the_reply(kind: type[Connections]) -> None:
         assert [type(frame) for frame in client.until_hung_up()] == [Reply, Reply]
         assert list(server.tree()) == ["/a", "/b"]
         with connect(server, back=client) as back:
-            told(back, Create("/c"))
+            exchange(back, Create("/c"))
         assert list(server.tree()) == ["/a", "/b", "/c"]
 
 
 def delays_what_comes_behind(kind: type[Connections]) -> None:
     """An event waits, and so does the answer that must not overtake it; a request before it is answered."""
     with served(kind) as server, connect(server) as client, connect(server) as other:
-        told(other, Create("/a"))
-        told(client, Get("/a", watch=True))
+        exchange(other, Create("/a"))
+        exchange(client, Get("/a", watch=True))
         with server.delayed_watches(client.session):
-            told(client, Sync("/"))
-            told(other, SetData("/a", b"x"))
-            assert [type(frame) for frame in told(client, Ping())] == [Reply]
+            exchange(client, Sync("/"))
+            exchange(other, SetData("/a", b"x"))
+            assert [type(frame) for frame in exchange(client, Ping())] == [Reply]
             client.send(Get("/a"))
             server.wait_until(lambda: server.requests(client.session)[-1] == Get("/a"))
         assert [type(frame) for frame in client.until_answered()] == [Event, Reply]
@@ -161,22 +161,22 @@ def delays_what_comes_behind(kind: type[Connections]) -> None:
 def tells_what_was_missed(kind: type[Connections]) -> None:
     """A cut forgets watches. A client that is back is told what it asks for, without a zxid, and then answered."""
     with served(kind) as server, connect(server) as client, connect(server) as other:
-        told(client, Create("/a"))
-        told(client, Get("/a", watch=True))
+        exchange(client, Create("/a"))
+        exchange(client, Get("/a", watch=True))
         server.cut(client.session)
         assert client.until_hung_up() == ()
-        told(other, SetData("/a", b"x"))
+        exchange(other, SetData("/a", b"x"))
         with connect(server, back=client) as back:
             missed = Event(EventType.NodeDataChanged, "/a", UNDATED)
-            assert told(back, SetWatches(3, data=("/a",)))[:-1] == (missed,)
+            assert exchange(back, SetWatches(3, data=("/a",)))[:-1] == (missed,)
 
 
 def refuses_whose_session_is_over(kind: type[Connections]) -> None:
     """Its connection ends, its ephemerals are gone, others are told, and it cannot come back."""
     with served(kind) as server, connect(server) as client, connect(server) as other:
-        told(client, Create("/a", ephemeral=True))
-        told(client, Exists("/a", watch=True))
-        told(other, Exists("/a", watch=True))
+        exchange(client, Create("/a", ephemeral=True))
+        exchange(client, Exists("/a", watch=True))
+        exchange(other, Exists("/a", watch=True))
         server.expire(client.session)
         assert is_hung_up(client)
         assert other.receive() == Event(EventType.NodeDeleted, "/a", 4)
@@ -286,10 +286,10 @@ test_the_server_passes, test_a_mutant_is_caught = mutant_tests(Connections, MUTA
 def test_requests_are_reported_as_values(server: ServedZooKeeper) -> None:
     """In the order in which they were served; of one client or of all."""
     with connect(server) as one, connect(server) as other:
-        told(one, Create("/a", b"x"))
-        told(other, Children("/", watch=True))
-        told(one, Multi((SetData("/a", b"y", 0),)))
-        told(one, Ping())
+        exchange(one, Create("/a", b"x"))
+        exchange(other, Children("/", watch=True))
+        exchange(one, Multi((SetData("/a", b"y", 0),)))
+        exchange(one, Ping())
         assert server.requests(one.session) == [Create("/a", b"x"), Multi((SetData("/a", b"y", 0),))]
         assert server.requests()[1] == Children("/", watch=True)
         assert server.requests()[1:2] != [Get("/", watch=True)]
@@ -299,7 +299,7 @@ def test_requests_are_reported_as_values(server: ServedZooKeeper) -> None:
 def test_a_condition_is_waited_for(server: ServedZooKeeper) -> None:
     """Until somebody makes it true, and no longer than that."""
     with connect(server) as client:
-        asking = threading.Thread(target=told, args=(client, Create("/a")))
+        asking = threading.Thread(target=exchange, args=(client, Create("/a")))
         asking.start()
         server.wait_until(lambda: "/a" in server.tree())
         asking.join()
@@ -317,7 +317,7 @@ def test_an_absent_client_is_named(server: ServedZooKeeper) -> None:
             server.lose_reply(1, nth=0)
 
 
-def test_nothing_stays_behind() -> None:
+def test_nothing_is_left_running() -> None:
     """No thread and no socket, though clients are still there and one is in the middle of a request."""
     threads, files = set(threading.enumerate()), set(os.listdir("/proc/self/fd"))
     with ServedZooKeeper() as server:
@@ -343,7 +343,7 @@ def test_a_client_without_frames_is_disconnected(sent: bytes, server: ServedZooK
     with connect(server) as client, connect(server) as other:
         client.socket.sendall(sent)
         assert client.until_hung_up() == ()
-        told(other, Get("/"))
+        exchange(other, Get("/"))
         assert server.sessions() == [1, 2]
 
 
@@ -354,7 +354,7 @@ def test_a_frame_may_come_in_pieces(server: ServedZooKeeper) -> None:
         server.wait_until(lambda: "/a" in server.tree())
 
 
-def test_it_can_be_served_from_asynchronous_code() -> None:
+def test_serving_works_within_asyncio() -> None:
     """Which has a loop of its own in this thread."""
 
     async def served() -> list[int]:
@@ -370,7 +370,7 @@ def test_unmodelled_requests_are_answered(server: ServedZooKeeper) -> None:
     with connect(server) as client:
         client.socket.sendall(framed(container))
         assert HEAD.unpack(client._read()) == (1, 1, UNIMPLEMENTED)
-        told(client, Get("/"))
+        exchange(client, Get("/"))
 
 
 @pytest.mark.parametrize(

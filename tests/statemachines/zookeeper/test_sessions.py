@@ -208,7 +208,7 @@ def test_a_negative_prefix_is_refused() -> None:
     assert W in zk.state.sessions
 
 
-def test_what_waits_in_the_inbox_survives_an_expiry() -> None:
+def test_queued_events_survive_an_expiry() -> None:
     """Events from before the expiry were sent already; they are lost only with the connection."""
     zk = server("/a")
     zk.exists(W, "/a", watch=True)
@@ -305,8 +305,8 @@ MEANWHILE: dict[str, Operation] = {
 }
 
 
-@rows("kind, path, meanwhile, told, armed", RETURNS)
-def test_a_client_that_is_back(kind: str, path: str, meanwhile: str, told: list[EventType], armed: bool) -> None:
+@rows("kind, path, meanwhile, heard, armed", RETURNS)
+def test_a_client_that_is_back(kind: str, path: str, meanwhile: str, heard: list[EventType], armed: bool) -> None:
     """W is away while C does this: W's watch is answered by an event, or armed again."""
     zk = server("/n")
     zk.disconnect(W)
@@ -314,7 +314,7 @@ def test_a_client_that_is_back(kind: str, path: str, meanwhile: str, told: list[
     for change in meanwhile.split(", "):
         zk.multi(C, [MEANWHILE[change]])
     zk.set_watches(W, seen, **{kind: [path]})
-    assert inbox(zk) == [(event, path) for event in told]
+    assert inbox(zk) == [(event, path) for event in heard]
     table = zk.state.child_watches if kind == "child" else zk.state.data_watches
     assert table[path] == ({W} if armed else frozenset())
 

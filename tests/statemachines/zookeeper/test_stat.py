@@ -163,7 +163,7 @@ SPENDS: list[tuple[str, Request, int]] = [
 
 
 @rows("request_, spent", {name: row for name, *row in SPENDS})
-def test_which_requests_spend_a_zxid(request_: Request, spent: int) -> None:
+def test_every_write_spends_a_zxid(request_: Request, spent: int) -> None:
     """Every write spends one, whatever comes of it, and a session's begin and end; a read none."""
     zk = server("/a", "/a/b")
     zk.create(W, "/e", ephemeral=True)

@@ -97,7 +97,7 @@ MATRIX: list[tuple[str, str, list[EventType]]] = [
 
 
 @rows("armed, change, events", MATRIX)
-def test_which_change_fires_which_watch(armed: str, change: str, events: list[EventType]) -> None:
+def test_watches_fired_by_each_change(armed: str, change: str, events: list[EventType]) -> None:
     """W arms watches on /n, C makes one change: W hears this, and each thing once."""
     zk = server(*NEEDS.get(change, ["/n"]))
     for how in armed.split():
@@ -117,7 +117,7 @@ def test_which_change_fires_which_watch(armed: str, change: str, events: list[Ev
         ("get children", "check", ({W}, {W})),
     ],
 )
-def test_which_watches_a_change_leaves(armed: str, change: str, left: tuple[object, object]) -> None:
+def test_watches_left_by_each_change(armed: str, change: str, left: tuple[object, object]) -> None:
     """A change takes what it fires, in both tables if the node goes, and leaves the rest armed."""
     zk = server("/n")
     for how in armed.split():
@@ -263,7 +263,7 @@ def test_taking_events() -> None:
 # the table itself
 
 
-def test_the_table_of_what_fires_is_total() -> None:
+def test_the_table_of_fired_watches_is_total() -> None:
     """Each way a node changes has its row; that children changed follows from them and is not a cause."""
     assert set(FIRES) == set(EventType) - {CHILDREN}
 
@@ -299,7 +299,7 @@ def test_the_parent_of_a_path(path: str, parent: str) -> None:
     assert f"{parent.rstrip('/')}/{name_of(path)}" == path
 
 
-def test_which_watches_are_armed() -> None:
+def test_armed_watches_are_listed() -> None:
     """In which tables, path by path, session by session; not where no table has the path."""
     zk = server("/a")
     zk.exists(W, "/a", watch=True)

@@ -447,13 +447,13 @@ def test_an_interrupted_run_reports_the_last_complete_level(depth: int) -> None:
 
 def test_progress_reports_every_level() -> None:
     """With the bytes for each state, and the share of the time spent in Python."""
-    reports: list[Statistics] = []
+    progress: list[Statistics] = []
     model = Model(TOYS["walkers"])
-    found = LocalEngine(2).explore(model, Options((0, 1)), reports.append)
-    assert {statistics.depth for statistics in reports} == set(range(1, found.statistics.depth + 1))
-    assert all(statistics.bytes_per_state for statistics in reports)
-    assert all(statistics.in_python is not None and 0 <= statistics.in_python <= 1 for statistics in reports)
-    assert all(0 <= statistics.queue <= statistics.distinct for statistics in reports)
+    found = LocalEngine(2).explore(model, Options((0, 1)), progress.append)
+    assert {statistics.depth for statistics in progress} == set(range(1, found.statistics.depth + 1))
+    assert all(statistics.bytes_per_state for statistics in progress)
+    assert all(statistics.in_python is not None and 0 <= statistics.in_python <= 1 for statistics in progress)
+    assert all(0 <= statistics.queue <= statistics.distinct for statistics in progress)
     assert found.statistics.queue == 0
 
 

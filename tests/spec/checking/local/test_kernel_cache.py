@@ -72,7 +72,7 @@ print("the same figures")
 
 
 @pytest.mark.parametrize("suffix", [".nbi", ".1.nbc"])
-def test_a_damaged_file_of_compiled_code_is_replaced(suffix: str, tmp_path: Path) -> None:
+def test_a_damaged_cache_file_is_recompiled(suffix: str, tmp_path: Path) -> None:
     """The file is emptied, cut off, overwritten, removed, or replaced by a folder."""
     (tmp_path / "damaged.py").write_text(DAMAGED)
     run = subprocess.run(

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[4]
 COMPARED = ("distinct_states", "generated_states", "depth", "properties", "actions", "counterexample")
 
 
-def outcomes() -> list[dict[str, Any]]:
+def results() -> list[dict[str, Any]]:
     """Results of small systems that need all kernels: levels, steps, both kinds of orbits, paths, walks."""
     found: list[Result | Simulation] = [
         check(Jugs(), engine=LocalEngine(2), keep_going=True),
@@ -76,8 +76,8 @@ def uncompiled(program: str) -> str:
 @pytest.mark.long
 def test_uncompiled_kernels_give_the_same_results() -> None:
     """The figures, the paths, and the runs."""
-    program = "import json; from tests.spec.checking.local.test_plain import outcomes; print(json.dumps(outcomes()))"
-    assert json.loads(uncompiled(program)) == json.loads(json.dumps(outcomes()))
+    program = "import json; from tests.spec.checking.local.test_plain import results; print(json.dumps(results()))"
+    assert json.loads(uncompiled(program)) == json.loads(json.dumps(results()))
 
 
 def test_a_debugger_stops_in_a_kernel() -> None:

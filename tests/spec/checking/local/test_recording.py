@@ -125,7 +125,7 @@ START: dict[str, Any] = {
 }
 
 
-class NamedRecord(NamedTuple):
+class NamedSlots(NamedTuple):
     """A recorded evaluation, with slots by name."""
 
     outcome: int
@@ -156,8 +156,8 @@ class Recording:
             words += [packed >> 64 * n & (1 << 64) - 1 for n in reversed(range(self.model.layout.words))]
         return [*words, self.recorder.no_step if step < 0 else step << 16]
 
-    def named(self, found: Recorded) -> NamedRecord:
-        return NamedRecord(
+    def with_names(self, found: Recorded) -> NamedSlots:
+        return NamedSlots(
             found.outcome,
             [self.names[slot] for slot, _ in found.reads],
             {
@@ -166,19 +166,19 @@ class Recording:
             },
         )
 
-    def act(self, n: int = 0, /, **changes: Any) -> NamedRecord:
-        return self.named(self.recorder.action(0, n, self.registers(START | changes)))
+    def act(self, n: int = 0, /, **changes: Any) -> NamedSlots:
+        return self.with_names(self.recorder.action(0, n, self.registers(START | changes)))
 
-    def judge(self, **changes: Any) -> NamedRecord:
+    def judge(self, **changes: Any) -> NamedSlots:
         instance = self.model.properties[1].instances[0]
-        return self.named(self.recorder.of_state(instance, False, self.registers(START | changes)))
+        return self.with_names(self.recorder.of_state(instance, False, self.registers(START | changes)))
 
-    def judge_step(self, step: int = -1, **changes: Any) -> NamedRecord:
+    def judge_step(self, step: int = -1, **changes: Any) -> NamedSlots:
         instance = self.model.properties[2].instances[0]
-        return self.named(self.recorder.of_step(instance, False, self.registers(START | changes, START, step)))
+        return self.with_names(self.recorder.of_step(instance, False, self.registers(START | changes, START, step)))
 
 
-def acting(do: Callable[[LogsState, int], Any], **changes: Any) -> NamedRecord:
+def acting(do: Callable[[LogsState, int], Any], **changes: Any) -> NamedSlots:
     """The record of one evaluation of this action."""
     return Recording(do=do).act(**changes)
 
@@ -218,9 +218,9 @@ def test_an_integer_is_read_only_when_it_is_used() -> None:
         s.ignored = s.entry["b"].epoch
         require(s.number < 3)
 
-    found = acting(do)
-    assert found.reads == ["number"]
-    assert found.writes["entry[b].epoch"] == "entry[a].epoch"
+    slots = acting(do)
+    assert slots.reads == ["number"]
+    assert slots.writes["entry[b].epoch"] == "entry[a].epoch"
 
 
 def test_appending_to_a_queue_reads_its_length() -> None:
@@ -234,19 +234,19 @@ def test_appending_to_a_queue_reads_its_length() -> None:
     assert acting(do, queue=()).writes["queue[0].epoch"] == "entry[b].epoch"
 
 
-def test_taking_the_head_of_a_queue_moves_the_rest_up() -> None:
+def test_taking_the_head_shifts_the_queue() -> None:
     """The slots after the last element are reset to the first value."""
 
     def do(s: LogsState, n: int) -> None:
         s.queue = s.queue[1:]
 
-    found = acting(do, queue=(Entry(1), Entry(2)))
-    assert found.reads == ["queue.length"]
-    assert found.writes["queue[0].epoch"] == "queue[1].epoch"
-    assert (found.writes["queue.length"], found.writes["queue[1].epoch"]) == (1, 0)
+    slots = acting(do, queue=(Entry(1), Entry(2)))
+    assert slots.reads == ["queue.length"]
+    assert slots.writes["queue[0].epoch"] == "queue[1].epoch"
+    assert (slots.writes["queue.length"], slots.writes["queue[1].epoch"]) == (1, 0)
 
 
-def test_nothing_is_written_where_nothing_changes() -> None:
+def test_unchanged_slots_are_not_written() -> None:
     """Assigning the same value writes nothing, whether it is a copy or known."""
 
     def do(s: LogsState, n: int) -> None:
@@ -275,10 +275,10 @@ def test_a_value_read_before_an_assignment_stays() -> None:
         s.entry["a"], s.entry["b"] = s.entry["b"], old
         s.number = s.entry["b"].epoch + old.epoch
 
-    found = acting(do)
-    assert (found.outcome, found.reads) == (ENABLED, ["entry[a].epoch"])
-    assert (found.writes["entry[a].epoch"], found.writes["entry[b].epoch"]) == ("entry[b].epoch", 1)
-    assert "number" not in found.writes or found.writes["number"] == 2
+    slots = acting(do)
+    assert (slots.outcome, slots.reads) == (ENABLED, ["entry[a].epoch"])
+    assert (slots.writes["entry[a].epoch"], slots.writes["entry[b].epoch"]) == ("entry[b].epoch", 1)
+    assert "number" not in slots.writes or slots.writes["number"] == 2
 
 
 # Outcomes.
@@ -410,7 +410,7 @@ def test_a_missing_step_cannot_be_swallowed() -> None:
     assert Recording(judged_step=judged).judge_step().outcome == FOUND
 
 
-def test_before_and_after_are_read_separately() -> None:
+def test_before_and_after_are_distinguished() -> None:
     """Even if they are compared as a whole."""
     recording = Recording(judged_step=lambda before, step, after: before.entry["b"] == after.entry["b"])
     assert recording.judge_step(0).outcome == USUAL
@@ -445,9 +445,9 @@ def test_methods_of_a_record_work() -> None:
         require(cls(3) == Entry(3) and cls.of(1) == Entry(1) and Entry.later(entry).epoch == 2)
         s.entry["b"] = entry.later()
 
-    found = acting(do)
-    assert (found.outcome, found.reads) == (ENABLED, ["entry[a].leader", "entry[a].epoch"])
-    assert (found.writes["entry[b].epoch"], found.writes["entry[b].isr{0}"]) == (2, "entry[a].isr{0}")
+    slots = acting(do)
+    assert (slots.outcome, slots.reads) == (ENABLED, ["entry[a].leader", "entry[a].epoch"])
+    assert (slots.writes["entry[b].epoch"], slots.writes["entry[b].isr{0}"]) == (2, "entry[a].isr{0}")
 
 
 ONLY_TUPLES: dict[str, Callable[[Any], Any]] = {
@@ -470,10 +470,10 @@ def test_opaque_operations_use_plain_values(name: str, monkeypatch: pytest.Monke
     def do(s: LogsState, n: int) -> None:
         require(s.entry["a"].epoch == 1 and s.number == 2 and asked(s.entry["a"]))
 
-    found = acting(do)
-    assert found.outcome == ENABLED
-    assert found.reads[:2] == ["entry[a].epoch", "number"]
-    assert set(found.reads[2:]) <= {f"entry[a].{part}" for part in ("leader", "isr{0}", "isr{1}", "isr{2}")}
+    slots = acting(do)
+    assert slots.outcome == ENABLED
+    assert slots.reads[:2] == ["entry[a].epoch", "number"]
+    assert set(slots.reads[2:]) <= {f"entry[a].{part}" for part in ("leader", "isr{0}", "isr{1}", "isr{2}")}
 
 
 class Ordered(NamedTuple):
@@ -658,11 +658,11 @@ def test_a_nondeterministic_property_is_detected() -> None:
 def test_inspecting_a_lazy_value_is_detected(asked: Callable[[Any], bool], monkeypatch: pytest.MonkeyPatch) -> None:
     """The result would differ from that on plain values, so the next recorder uses plain values."""
     monkeypatch.setattr(recording, "opaque", lambda model: {})
-    opaque_recording = Recording(do=lambda s, n: require(asked(s)))
+    recorded = Recording(do=lambda s, n: require(asked(s)))
     with pytest.raises(OpaqueRuleFound, match="act"):
-        opaque_recording.act()
-    opaque_recording.recorder = Recorder(opaque_recording.model)
-    assert opaque_recording.act().outcome == ENABLED
+        recorded.act()
+    recorded.recorder = Recorder(recorded.model)
+    assert recorded.act().outcome == ENABLED
 
 
 def test_opaque_code_is_detected_by_other_values(monkeypatch: pytest.MonkeyPatch) -> None:

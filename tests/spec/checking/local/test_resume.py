@@ -76,9 +76,9 @@ def kill(path: Path, point: str, level: int) -> None:
 
 def answer(engine: Engine, specification: Specification, **bounds: Any) -> Exploration:
     """The findings of an engine, which must also report every level."""
-    model, reports = Model(specification), list[Statistics]()
-    found = engine.explore(model, Options(tuple(range(len(model.properties))), **bounds), reports.append)
-    assert {statistics.depth for statistics in reports if not statistics.doing} == set(
+    model, progress = Model(specification), list[Statistics]()
+    found = engine.explore(model, Options(tuple(range(len(model.properties))), **bounds), progress.append)
+    assert {statistics.depth for statistics in progress if not statistics.doing} == set(
         range(1, found.statistics.depth + 1)
     )
     return found

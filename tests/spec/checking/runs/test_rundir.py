@@ -99,7 +99,7 @@ def some_states() -> st.SearchStrategy[list[bytes]]:
 
 
 @given(some_states(), st.integers(1, 300))
-def test_arrays_and_states_are_written_alike(states: list[bytes], buckets: int) -> None:
+def test_arrays_and_states_share_a_file_format(states: list[bytes], buckets: int) -> None:
     """Bytes and words give the same buckets and order, and each form gives back the other."""
     array = words_of(states, len(states[0]))
     assert [packed(*row) for row in array.tolist()] == bytes_of(array) == states
@@ -369,7 +369,7 @@ def test_another_run_is_refused_and_left_alone(run: RunDirectory, other: str) ->
     assert tree(run.path) == before
 
 
-def test_nothing_differs_between_a_run_and_itself() -> None:
+def test_a_run_does_not_differ_from_itself() -> None:
     """Also without constants."""
     assert difference(IDENTITY, IDENTITY) == difference({"constants": {}}, {"constants": {}}) == ""
 

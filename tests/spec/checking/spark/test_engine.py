@@ -71,9 +71,9 @@ def comparable(found: Exploration) -> dict[str, Any]:
 
 def exploration(engine: Engine, specification: Specification, **bounds: Any) -> Exploration:
     """The result of an engine, which must also report every level."""
-    model, reports = Model(specification), list[Statistics]()
-    found = engine.explore(model, asked(model, **bounds), reports.append)
-    assert {statistics.depth for statistics in reports if not statistics.doing} == set(
+    model, progress = Model(specification), list[Statistics]()
+    found = engine.explore(model, asked(model, **bounds), progress.append)
+    assert {statistics.depth for statistics in progress if not statistics.doing} == set(
         range(1, found.statistics.depth + 1)
     )
     return found
@@ -208,7 +208,7 @@ def test_jobs_agree_about_random_systems(systems: range, by_jobs: Explore, tmp_p
 
 
 @pytest.mark.spark
-def test_an_opaque_rule_found_by_a_worker_gets_plain_values(by_jobs: Explore, tmp_path: Path) -> None:
+def test_a_specification_that_defeats_recording_restarts_with_plain_values(by_jobs: Explore, tmp_path: Path) -> None:
     """All workers start again, and so does the run directory."""
     system = Late(top=2, at=1)
     found, expected = check(system, engine=by_jobs(tmp_path / "run")), check(system, engine="reference")
@@ -254,7 +254,7 @@ class Remembering(Countdown):
 
 
 @pytest.mark.spark
-def test_hidden_state_of_a_worker_is_reported_by_the_driver(by_jobs: Explore) -> None:
+def test_hidden_state_in_a_worker_is_reported_by_the_driver(by_jobs: Explore) -> None:
     """The driver's own copy is unchanged."""
     with pytest.raises(SpecificationError, match=r"^action remember of Remembering looks at MEMORY .*meanwhile"):
         explored(by_jobs(), Remembering(top=1))

@@ -78,7 +78,7 @@ ALL = [state for states in LEVELS for state in states]
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
-def test_visited_states_are_the_committed_ones(level: int, run: RunDirectory) -> None:
+def test_only_committed_states_are_visited(level: int, run: RunDirectory) -> None:
     """The buckets catch up from any level, and never read uncommitted attempts."""
     run.write(4, STRANGERS)
     for begin in range(level + 1):
@@ -89,7 +89,7 @@ def test_visited_states_are_the_committed_ones(level: int, run: RunDirectory) ->
         assert new_to(visited_buckets, ALL + STRANGERS) == sorted({*ALL, *STRANGERS} - {*visited})
 
 
-def test_buckets_ahead_of_a_level_go_back(run: RunDirectory) -> None:
+def test_a_repeated_task_reads_an_earlier_level(run: RunDirectory) -> None:
     """A task of an earlier level may be repeated."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
@@ -105,7 +105,7 @@ def test_only_the_requested_buckets_are_loaded(run: RunDirectory) -> None:
     assert new_to(visited_buckets, ALL + STRANGERS) == sorted(STRANGERS)
 
 
-def test_states_settled_here_are_not_read_again(run: RunDirectory) -> None:
+def test_a_workers_own_committed_part_is_not_reread(run: RunDirectory) -> None:
     """If they are the ones that were committed."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
@@ -118,7 +118,7 @@ def test_states_settled_here_are_not_read_again(run: RunDirectory) -> None:
     assert new_to(visited_buckets, [*STRANGERS, packed(13)]) == [packed(13)]
 
 
-def test_states_settled_here_are_dropped_if_others_were_committed(run: RunDirectory) -> None:
+def test_a_workers_own_part_is_dropped_if_another_was_committed(run: RunDirectory) -> None:
     """Another worker did the same task, and found other states to be new."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
@@ -129,7 +129,7 @@ def test_states_settled_here_are_dropped_if_others_were_committed(run: RunDirect
     assert new_to(visited_buckets, STRANGERS) == sorted(STRANGERS[1:])
 
 
-def test_unfinished_work_does_not_count(run: RunDirectory) -> None:
+def test_an_unfinished_part_is_ignored(run: RunDirectory) -> None:
     """A worker that died or was stopped in between has not written it."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.up_to(3, EVERY)
@@ -183,7 +183,7 @@ def test_more_states_than_one_lookup_handles_are_all_stored(run: RunDirectory) -
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
-def test_states_that_do_not_fit_are_streamed(level: int, run: RunDirectory) -> None:
+def test_a_visited_set_that_exceeds_memory_is_streamed(level: int, run: RunDirectory) -> None:
     """The new states are the same as if all fitted. Nothing stays in memory, at any level."""
     visited_buckets = VisitedBuckets(run, a_quota())
     visited_buckets.beyond = True
@@ -285,7 +285,7 @@ def lost_by_a_job(search: _Search, monkeypatch: pytest.MonkeyPatch) -> None:
         (lost_by_a_job, "a state of a level has a predecessor in the one before"),
     ],
 )
-def test_inconsistent_levels_are_reported_when_paths_are_sought(
+def test_inconsistent_predecessors_are_reported(
     spoil: Callable[[_Search, pytest.MonkeyPatch], None], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No path is made from them."""

@@ -183,7 +183,7 @@ def test_a_run_directory_is_not_reused_without_resume(tmp_path: Path) -> None:
     assert tree(tmp_path) == before
 
 
-def test_a_missing_run_is_not_resumed(tmp_path: Path) -> None:
+def test_resuming_without_a_run_directory_is_refused(tmp_path: Path) -> None:
     """Whether the directory is missing or empty; it is not created."""
     for path in (tmp_path / "nowhere", tmp_path):
         with pytest.raises(UsageError, match=r"cannot be a run directory|holds no run"):

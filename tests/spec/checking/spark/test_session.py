@@ -66,7 +66,7 @@ def test_a_java_home_without_java_is_reported(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("no_java")
-def test_a_too_old_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_java_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message has its version."""
     program = java(tmp_path, 'openjdk version "11.0.2" 2019-01-15')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
@@ -194,7 +194,9 @@ def put_into_words() -> Exception:
         (of_a_worker("ZeroDivisionError: by zero"), RuntimeError, "Spark has given up: Job aborted"),
     ],
 )
-def test_failed_jobs_are_classified(failure: Exception, means: type[Exception], message: str, tmp_path: Path) -> None:
+def test_failures_of_spark_jobs_are_classified(
+    failure: Exception, means: type[Exception], message: str, tmp_path: Path
+) -> None:
     """A full heap is a bound on memory. An error without any word from Java means that Java has died.
 
     A disk on which Java or a worker cannot write is reported as such, not as a fault of Spark.

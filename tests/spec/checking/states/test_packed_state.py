@@ -33,7 +33,7 @@ def test_each_form_leads_to_the_same_state(state: PackedState) -> None:
 
 
 @given(STATES, STATES)
-def test_all_forms_are_ordered_alike(one: PackedState, other: PackedState) -> None:
+def test_all_forms_have_the_same_order(one: PackedState, other: PackedState) -> None:
     """The order of their codes."""
     assert (one.number < other.number) == (one.words < other.words) == (one.bytes < other.bytes)
 

@@ -354,7 +354,7 @@ def test_tables_that_would_be_too_large_are_refused(monkeypatch: pytest.MonkeyPa
 def test_long_preparations_are_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """Before there are any figures."""
     monkeypatch.setattr(symmetry_module, "PATIENCE", 0)
-    reports: list[Statistics] = []
-    reduced(Votes(brokers=5), max_depth=1, on_progress=reports.append)
-    assert "5 of sort broker" in reports[0].doing
-    assert not reports[-1].doing
+    progress: list[Statistics] = []
+    reduced(Votes(brokers=5), max_depth=1, on_progress=progress.append)
+    assert "5 of sort broker" in progress[0].doing
+    assert not progress[-1].doing

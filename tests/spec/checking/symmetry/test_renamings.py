@@ -265,8 +265,8 @@ class Labelled(Route):
 
 def test_text_made_of_names_is_reported(engine: Any) -> None:
     """It is compared under permutations only."""
-    summary = check(Labelled(far=2), engine=engine, symmetry=True).compared
-    assert summary.endswith("; under permutations alone, as names are read: labelled")
+    compared = check(Labelled(far=2), engine=engine, symmetry=True).compared
+    assert compared.endswith("; under permutations alone, as names are read: labelled")
 
 
 def test_a_resumed_run_says_what_was_compared_before(tmp_path: Path) -> None:

@@ -157,7 +157,7 @@ def test_reordering_never_breaks_the_property_early() -> None:
     assert found.trace.length == 7
 
 
-def test_a_run_without_a_property_has_a_brief_form() -> None:
+def test_brief_form_of_a_run_without_a_property() -> None:
     """It ends in the same state."""
     found = brief(Letters(), run(Letters(), [ANN[0], BOB[0], ANN[1]], ""))
     assert steps_of(found.trace) == [ANN[0], ANN[1], BOB[0]]
@@ -244,13 +244,13 @@ class Alone(TalkingLetters):
         return not (s.coffee and s.tray)
 
 
-def test_a_step_with_many_changes_lists_only_the_places() -> None:
+def test_a_step_with_many_changes_lists_only_places() -> None:
     """If no view mentions them."""
     lines = str(brief(Alone(), run(Alone(), [*ANN, *by("bob", "drink")], "sober"))).splitlines()
     assert lines[-1] == "         changes done[ann], done[bob], done[cy], coffee"
 
 
-def test_a_system_of_one_actor_is_shown_step_by_step() -> None:
+def test_steps_of_a_sole_actor_are_not_folded() -> None:
     """No other actor could notice a step."""
     assert "steps" not in str(brief(Letters(), run(Letters(), ANN, "")))
 

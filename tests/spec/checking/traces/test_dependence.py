@@ -21,7 +21,7 @@ def test_reads_and_writes_of_a_step() -> None:
     assert found[3] == (frozenset({"coffee"}), frozenset({"coffee"}))
 
 
-def test_a_target_depends_on_steps_through_other_steps() -> None:
+def test_dependence_is_transitive() -> None:
     """A value that is overwritten unread matters to nothing. The last step is always needed."""
     steps = [access("", "a"), access("a", "b"), access("", "c"), access("b", "d"), access("x", "y")]
     assert needed(steps, {"d"}) == [True, True, False, True, True]

@@ -126,7 +126,7 @@ def of(made: Any) -> dict[str, Any]:
 
 
 @rows(
-    "made, expected",
+    "made, message",
     [
         (lambda s: Tags([1 // 0]), "ZeroDivisionError: integer division or modulo by zero"),
         (lambda s: 7, "it answers 7, not a drawing"),
@@ -135,13 +135,13 @@ def of(made: Any) -> dict[str, Any]:
         (lambda s: Queue(7), "TypeError: 'int' object is not iterable"),  # type: ignore[arg-type]
     ],
 )
-def test_a_mistake_in_a_picture_is_shown_in_its_place(made: Any, expected: str) -> None:
+def test_an_error_in_a_picture_is_shown_in_its_place(made: Any, message: str) -> None:
     """A page must open despite any mistake of its author."""
-    assert of(made) == {"fails": f"picture view_of() fails: {expected}"}
+    assert of(made) == {"fails": f"picture view_of() fails: {message}"}
 
 
 @rows(
-    "drawing, expected",
+    "drawing, text",
     [
         (Tags([None, frozenset({1, 2}), "a"]), "{'tags': ['none', '{1, 2}', 'a']}"),
         (Tags([Tag(True)]), "{'tags': ['true']}"),
@@ -154,9 +154,9 @@ def test_a_mistake_in_a_picture_is_shown_in_its_place(made: Any, expected: str) 
         ),
     ],
 )
-def test_contents_of_drawings(drawing: Any, expected: str) -> None:
+def test_contents_of_drawings(drawing: Any, text: str) -> None:
     """Values as traces show them; drawings inside grids and trees; room for marks beyond the cells."""
-    assert str(drawings.to_json(drawing)) == expected
+    assert str(drawings.to_json(drawing)) == text
 
 
 def test_a_picture_takes_the_parameters_of_a_view() -> None:

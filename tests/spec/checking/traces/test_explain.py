@@ -82,11 +82,11 @@ def test_without_present_values_every_refusal_is_listed() -> None:
 
 def test_equal_refusals_share_one_line() -> None:
     """One line for each action and guard; where the answer shows what they read, one for each of those values."""
-    explanation = str(explain(trace("a", "b", "c"), Letters()))
+    text = str(explain(trace("a", "b", "c"), Letters()))
     guard = "require(letter not in s.held) (test_explain.py, line"
-    assert f"  put(letter='a' or 'b' or 'c') cannot be done: {guard}" in explanation
-    assert explanation.count("cannot be done") == 2
-    explanation = str(explain(trace("a", "b", "c"), Letters(), action="put"))
-    assert explanation.count("cannot be done") == 1
-    assert explanation.splitlines()[-1] == "    held: {a, b, c}"
+    assert f"  put(letter='a' or 'b' or 'c') cannot be done: {guard}" in text
+    assert text.count("cannot be done") == 2
+    text = str(explain(trace("a", "b", "c"), Letters(), action="put"))
+    assert text.count("cannot be done") == 1
+    assert text.splitlines()[-1] == "    held: {a, b, c}"
     assert str(explain(trace(), Letters(), action="put")).count("can be done") == 3

@@ -80,7 +80,7 @@ def test_a_trace_of_a_step_shows_both_sides() -> None:
     assert found.looked_at == {"before, account[ann]": Account("ann", 1, (1,)), "account[ann]": ABSENT}
 
 
-def test_the_failing_parameters_of_a_property_are_shown() -> None:
+def test_traces_name_the_parameters_of_the_property() -> None:
     """The first that fail, in the order of their domain, and only what the property read for them."""
     found = traces(Philosophers())
     assert set(found) == {"deadlock"}
@@ -147,8 +147,8 @@ def test_a_witness_has_a_trace_too() -> None:
 
 def test_a_trace_as_json() -> None:
     """Records are objects, absent values null, sets and tuples lists, and each change a pair."""
-    found = traces(Bank(rich=2))["not_rich"].to_json()
-    assert json.loads(json.dumps(found)) == {
+    document = traces(Bank(rich=2))["not_rich"].to_json()
+    assert json.loads(json.dumps(document)) == {
         "property": "not_rich",
         "length": 3,
         "initial": {"account": {}, "till": 4, "known": ["zoe"]},
@@ -180,16 +180,16 @@ def _replaced(value: Any, fields: list[str], new: Any) -> Any:
     return value._replace(**{fields[0]: _replaced(getattr(value, fields[0]), fields[1:], new)})
 
 
-def folded(found: Trace) -> list[dict[str, Any]]:
+def folded(path: Trace) -> list[dict[str, Any]]:
     """The states of a trace, built from its first state and its changes alone."""
     cells: dict[str, Any] = {}
-    for name, value in found.initial.items():
+    for name, value in path.initial.items():
         if isinstance(value, dict):
             cells |= {f"{name}[{key}]": part for key, part in value.items()}
         else:
             cells[name] = value
     states = [cells]
-    for each in found.steps:
+    for each in path.steps:
         cells = dict(cells)
         for place, (old, new) in each.changes.items():
             matched = re.fullmatch(r"(\w+(?:\[.*\])?)((?:\.\w+)*)", place)
@@ -209,15 +209,15 @@ def as_state(model: Model, cells: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(cell.admit(cells.get(cell.name, ABSENT)) for cell in model.layout.cells)
 
 
-def breaks(model: Model, found: Trace) -> bool:
+def breaks(model: Model, path: Trace) -> bool:
     """Whether the folded trace is a run of the model whose last state or step decides the property."""
-    (number,) = model.numbers([found.broken])
+    (number,) = model.numbers([path.broken])
     judged = model.properties[number]
-    cells = folded(found)
-    outside = found.broken == TYPE_OK
+    cells = folded(path)
+    outside = path.broken == TYPE_OK
     states = [as_state(model, each) for each in (cells[:-1] if outside else cells)]
     assert states[0] in [state for state, _ in model.initial_states()]
-    for at, each in enumerate(found.steps):
+    for at, each in enumerate(path.steps):
         expansion = model.expand(states[at], [number] if judged.over_steps else [])
         (taken,) = [
             taken for taken in expansion.steps if model.actions[taken.action].step(taken.instance) == each.step
@@ -225,10 +225,10 @@ def breaks(model: Model, found: Trace) -> bool:
         if at + 1 < len(states):
             assert taken.after == states[at + 1]
         else:
-            return outside and taken.after is None and taken.out_of_domain == found.failing
-        if judged.over_steps and at + 1 == len(found.steps):
+            return outside and taken.after is None and taken.out_of_domain == path.failing
+        if judged.over_steps and at + 1 == len(path.steps):
             return number in taken.found
-    if found.broken == "deadlock":
+    if path.broken == "deadlock":
         expansion = model.expand(states[-1])
         return not expansion.steps and not expansion.closed
     return number in model.found_in(states[-1], [number])
@@ -291,7 +291,7 @@ class Post(Specification[PostState]):
         s.sent += 1
 
 
-def test_left_out_fields_do_not_prevent_a_trace() -> None:
+def test_places_left_out_do_not_prevent_a_trace() -> None:
     """A trace shows a step that leaves a domain, although the written value still has the left-out field."""
     result = check(Post())
     assert result.counterexample is not None
@@ -360,7 +360,7 @@ DIFFERENCES: list[tuple[str, Any, Any, dict[str, tuple[Any, Any]]]] = [
 
 
 @rows("old, new, expected", {name: row for name, *row in DIFFERENCES})
-def test_differences_go_down_to_fields(old: Any, new: Any, expected: dict[str, tuple[Any, Any]]) -> None:
+def test_differences_within_records_are_shown(old: Any, new: Any, expected: dict[str, tuple[Any, Any]]) -> None:
     """Each place that changed, and no other."""
     assert dict(differences("x", old, new)) == expected
 

@@ -71,21 +71,21 @@ assert PRIVILEGED is not None
     ],
     ids=["counterexample", "run", "no step", "records", "several initial states", "enumerations"],
 )
-def test_the_program_asserts_the_end_of_the_trace(specification: Any, trace: Trace) -> None:
+def test_the_program_runs_and_asserts_the_end(specification: Any, trace: Trace) -> None:
     """It runs unchanged."""
     text = program(specification, trace)
     done(text)
     assert "\nassert " in text
 
 
-def test_the_program_runs_in_a_new_process() -> None:
+def test_the_program_runs_in_a_process_of_its_own() -> None:
     """It imports all that it needs."""
     text = program(Letters(), run(Letters(), IN_TURN))
     answer = subprocess.run([sys.executable, "-W", "error", "-c", text], capture_output=True, text=True, cwd=ROOT)
     assert (answer.returncode, answer.stderr) == (0, "")
 
 
-def test_the_program_fails_if_the_trace_ends_otherwise() -> None:
+def test_the_program_fails_if_the_trace_ends_differently() -> None:
     """As it would after a fix of the specification."""
     text = program(Letters(), run(Letters(), IN_TURN))
     with pytest.raises(AssertionError):
@@ -96,7 +96,7 @@ def test_the_program_fails_if_the_trace_ends_otherwise() -> None:
         done(text.replace('("tray") == 1', '("tray") == 2'))
 
 
-def test_a_specification_inside_a_function_is_refused() -> None:
+def test_a_specification_that_cannot_be_imported_is_refused() -> None:
     """In one line."""
 
     class Hidden(Letters):

@@ -92,7 +92,7 @@ def up(by: int) -> Step:
 DOWN = Step("down", {})
 
 
-def test_a_replay_shows_each_step() -> None:
+def test_steps_are_done_and_described() -> None:
     """Its changes, the state it leads to, and the steps enabled there."""
     replay = Replay(Bank())
     assert (replay.number, replay.steps, replay.value("till")) == (1, (), 4)
@@ -282,13 +282,13 @@ def found_in(specification: Specification) -> dict[str, Trace]:
 @given(tables())
 def test_every_trace_of_a_table_can_be_replayed(table: Table) -> None:
     """It leads to the trace's last state, decides the property there and not before, and gives an equal trace."""
-    for name, shortest in found_in(table).items():
-        replay = Replay(table, shortest.initial)
-        for each in shortest.steps:
+    for name, kept in found_in(table).items():
+        replay = Replay(table, kept.initial)
+        for each in kept.steps:
             assert name not in replay.broken | replay.witnessed
             assert replay.do(each.step) == each
-        assert (replay.broken | replay.witnessed)[name] == replay.number == shortest.length
-        assert replay.trace(name) == shortest
+        assert (replay.broken | replay.witnessed)[name] == replay.number == kept.length
+        assert replay.trace(name) == kept
 
 
 class TwoJudges(Specification[LiftState]):

@@ -127,7 +127,7 @@ def test_too_many_states_are_not_explored(monkeypatch: pytest.MonkeyPatch) -> No
     assert another(lay("ann", "bob")) is not None
 
 
-def test_an_exception_off_the_path_gives_no_alternative() -> None:
+def test_exceptions_off_the_path_are_ignored() -> None:
     """The path is valid, since a walk does not evaluate every step. The search stops at the exception."""
 
     class Hasty(Masons):

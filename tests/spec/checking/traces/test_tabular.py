@@ -100,7 +100,7 @@ def test_untyped_values_are_text() -> None:
         steps: Any
         length: int
 
-    begun = Replay(Values()).run.steps
+    taken = Replay(Values()).run.steps
     for place, first, second in [
         (0, 1, 2),
         (1, True, False),
@@ -111,12 +111,12 @@ def test_untyped_values_are_text() -> None:
         (7, None, 3),
         (8, str(2**70), "1"),
     ]:
-        given = [{"value": each[place]} for each in ALL]
-        found = columns(State(given[0], given, [*begun, Replay(Values()).do(Step("go", {}))], 2))  # type: ignore[arg-type]
+        values = [{"value": each[place]} for each in ALL]
+        found = columns(State(values[0], values, [*taken, Replay(Values()).do(Step("go", {}))], 2))  # type: ignore[arg-type]
         assert found["value"] == [first, second]
         pyarrow.table(found)
-    given = [{"value": each[6]} for each in ALL]
-    found = columns(State(given[0], given, [Replay(Values()).do(Step("go", {}))], 2))  # type: ignore[arg-type]
+    values = [{"value": each[6]} for each in ALL]
+    found = columns(State(values[0], values, [Replay(Values()).do(Step("go", {}))], 2))  # type: ignore[arg-type]
     assert found["value.kind"] == ["x", "y"]
     assert (found["value.inside.kind"], found["value.inside.inside"]) == ([None, 1], [None, 2])
 

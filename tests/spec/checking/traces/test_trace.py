@@ -105,15 +105,15 @@ class Post(Specification[PostState]):
         return len(s.box) == self.boxes
 
 
-def report(result: Result) -> str:
+def report_text(result: Result) -> str:
     """The report without times."""
     return re.sub(r"in [\d.]+ s \([\d,]+ states/s\)", "in TIME", str(result))
 
 
-def test_a_counterexample_is_printed_step_by_step() -> None:
+def test_a_counterexample_is_shown_step_by_step() -> None:
     """Each step shows what changed, where, and what was said. The first state also shows what is empty."""
     found = check(Post(), properties=["not_both_looked"], release="2.0")
-    assert report(found) == (
+    assert report_text(found) == (
         """\
 post: not_both_looked is violated, in 4 states
   57 distinct states, 85 generated, depth 4, in TIME, engine reference
@@ -144,9 +144,9 @@ not_both_looked: Ann and Bob never look into the same box.
     )
 
 
-def test_a_broken_step_is_printed_with_both_sides() -> None:
+def test_a_broken_step_is_shown_with_both_states() -> None:
     """A transition invariant shows what it read before the step and after it."""
-    text = report(check(Post(), properties=["nothing_is_taken"]))
+    text = report_text(check(Post(), properties=["nothing_is_taken"]))
     assert (
         "  4  take(at=1)\n     ! nothing_is_taken breaks here\n       box[1]: Letter(to=1, text=hello) -> absent\n"
         in text
@@ -165,21 +165,21 @@ class Curious(Post):
 
 def test_a_step_that_changes_nothing_says_so() -> None:
     """The step is printed like any other."""
-    text = report(check(Curious(), properties=["a_look_is_new"]))
+    text = report_text(check(Curious(), properties=["a_look_is_new"]))
     assert re.search(
         r"\n  4  look\(at=\d, who=\w+\)\n     ! a_look_is_new breaks here\n       nothing changes\n\n", text
     )
 
 
-def test_a_value_outside_its_domain_is_printed_with_the_domain() -> None:
+def test_a_value_outside_its_domain_is_shown_with_the_allowed_ones() -> None:
     """The value is shown where it was assigned."""
-    text = report(check(TOYS["a domain left"]))
+    text = report_text(check(TOYS["a domain left"]))
     assert re.search(r"\n  type_ok does not hold for \S+: \S+ is not an integer of \d+\.\.\d+$", text)
 
 
-def test_a_deadlock_is_reported() -> None:
+def test_a_deadlock_is_shown() -> None:
     """It has its name and lists no values read."""
-    text = report(check(TOYS["a deadlock"], deadlock=True))
+    text = report_text(check(TOYS["a deadlock"], deadlock=True))
     assert re.match(r"[\w-]+: deadlock, in \d+ states\n", text)
     assert "\n  here no action is enabled; if it may end here" in text
     assert "breaks here" not in text
@@ -201,7 +201,7 @@ class Viewed(Post):
 
 def test_views_are_printed_below_the_step_that_changes_them() -> None:
     """They come before the changes and before the mark of the violation, also in the initial state."""
-    text = report(check(Viewed(), properties=["not_both_looked"]))
+    text = report_text(check(Viewed(), properties=["not_both_looked"]))
     assert text.partition("\n\n")[2] == (
         """\
 not_both_looked: Ann and Bob never look into the same box.
@@ -238,9 +238,9 @@ class Full(Viewed):
         return bool(s.box)
 
 
-def test_an_initial_state_can_break_a_property() -> None:
+def test_an_initial_state_can_break_the_property() -> None:
     """Without a step, the mark is on the initial state."""
-    text = report(check(Full(), properties=["no_post"]))
+    text = report_text(check(Full(), properties=["no_post"]))
     assert "\n  1  initially\n     * there is no post\n     ! no_post breaks here\n       box: {}\n" in text
 
 
@@ -269,7 +269,7 @@ class Board(Specification[BoardState]):
 
 def test_a_key_that_is_a_pair_is_printed_as_a_pair() -> None:
     """In the initial state, in a step, and in what the property read."""
-    text = report(check(Board(), properties=["one_each"]))
+    text = report_text(check(Board(), properties=["one_each"]))
     assert re.findall(r"stones\[.*", text) == [
         *("stones[0, 1]: 1", "stones[1, 0]: 1"),
         "stones[0, 1]: 1 -> 2",
@@ -288,13 +288,13 @@ def test_a_run_in_which_nothing_breaks_has_no_mark() -> None:
 
 def test_step_numbers_are_aligned() -> None:
     """From ten steps on, the numbers take two columns."""
-    text = report(check(TOYS["several broken"]))
+    text = report_text(check(TOYS["several broken"]))
     numbers = re.findall(r"^  ( ?\d+)  ", text, re.MULTILINE)
     assert len(set(map(len, numbers))) == 1
     assert [int(number) for number in numbers] == list(range(1, len(numbers) + 1))
 
 
-def test_a_witness_is_not_printed_as_a_violation() -> None:
+def test_a_witness_is_not_shown_as_a_failure() -> None:
     """Its mark says that it is witnessed, and nothing "does not hold"."""
     replay = Replay(Post())
     for at in (0, 1):

@@ -77,9 +77,9 @@ OPENED = run(Gate(), INSERT, INSERT, OPEN, decided="is_open")
 
 def left(followed: Validation) -> tuple[int, str]:
     """Where and how the trace leaves, after checking that the exit code and JSON agree."""
-    answer = followed.to_json()
-    assert (followed.exit_code, answer["verdict"], answer["state"]) == (12, "leaves", followed.at)
-    assert str(followed).endswith(f"state {followed.at}: {answer['why']}")
+    document = followed.to_json()
+    assert (followed.exit_code, document["verdict"], document["state"]) == (12, "leaves", followed.at)
+    assert str(followed).endswith(f"state {followed.at}: {document['why']}")
     return followed.at, followed.left
 
 
@@ -97,12 +97,12 @@ def left(followed: Validation) -> tuple[int, str]:
 )
 def test_a_valid_trace_is_followed_to_its_end(trace: tuple[Specification[Any], RecordedTrace]) -> None:
     """Its end is as recorded, and recording it again gives the same trace."""
-    specification, original = trace
-    followed = validate(original, specification)
-    assert (followed.left, followed.exit_code, followed.at) == ("", 0, len(original.states))
+    specification, known = trace
+    followed = validate(known, specification)
+    assert (followed.left, followed.exit_code, followed.at) == ("", 0, len(known.states))
     assert followed.to_json()["verdict"] == "follows"
     if followed.trace is not None:
-        assert RecordedTrace.of(specification, followed.trace) == original
+        assert RecordedTrace.of(specification, followed.trace) == known
 
 
 def test_the_end_is_reported() -> None:

@@ -99,7 +99,7 @@ def said(trace: Trace) -> list[list[str]]:
     return [list(trace.initial_views), *(list(each.views) for each in trace.steps)]
 
 
-def test_a_view_appears_where_its_sentence_changes() -> None:
+def test_a_view_is_shown_where_its_sentence_changes() -> None:
     """In order of declaration. A sentence that stays the same is not repeated, and an empty one is left out."""
     assert said(counterexample(Watched(lamps=3))) == [
         ["it is dark"],
@@ -127,7 +127,7 @@ class Countdown(Specification[CountdownState]):
         return ("two are left", "one is left", "none is left", "none is left")[s.count]
 
 
-def test_an_unchanged_sentence_is_not_repeated() -> None:
+def test_an_unchanged_view_is_not_shown() -> None:
     """A step without changes has no sentence. If a step is undone, the old sentence appears again."""
     replay = Replay(Countdown())
     assert [replay.do(Step("press", {})).views for _ in range(4)] == [

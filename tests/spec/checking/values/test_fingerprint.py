@@ -192,8 +192,8 @@ def test_mutable_objects_have_no_fingerprint(what: str) -> None:
 def test_fingerprints_are_equal_in_every_process() -> None:
     """Regardless of how strings hash there."""
     code = f"from {__name__} import *; print(*map(fingerprint, [*DIFFERENT, {{*'abcdef'}}]))"
-    outputs = {
+    fingerprints = {
         subprocess.check_output([sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed})
         for seed in ("1", "2")
     }
-    assert len(outputs) == 1
+    assert len(fingerprints) == 1

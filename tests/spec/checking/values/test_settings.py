@@ -106,7 +106,7 @@ def test_an_unwritable_constant_is_refused(value: Any) -> None:
         RecordedTrace.along(Replay(Kept(cards=(value,))))
 
 
-def test_settings_without_a_release_mean_the_newest() -> None:
+def test_replay_defaults_to_the_newest_release() -> None:
     """A constant then has the default of the newest release."""
 
     class Released(Kept):

@@ -228,7 +228,7 @@ def test_spellings_are_unique_and_readable(domain: Domain[Any], data: st.DataObj
 
 @given(st.lists(VALUE, min_size=1, max_size=5).map(listed).filter(lambda each: each is not None))
 @settings(max_examples=20, deadline=None)
-def test_different_keys_are_written_differently(keys: Domain[Any]) -> None:
+def test_keys_that_print_alike_are_distinguished(keys: Domain[Any]) -> None:
     """Each has its own place in text and in JSON."""
     specification = holding(integers(0, 1), keys)
     replay = Replay(specification)
@@ -398,9 +398,9 @@ class Keys(Specification[Keyed]):
 def test_every_change_is_shown_if_keys_print_alike() -> None:
     """Each is in the trace and in its JSON."""
     replay = Replay(Keys())
-    taken = replay.do(Step("both", {}))
-    assert [*taken.changes.values()] == [(0, 1), (0, 2), (0, 1), (0, 2)]
-    assert len(taken.to_json()["changes"]) == 4
+    done = replay.do(Step("both", {}))
+    assert [*done.changes.values()] == [(0, 1), (0, 2), (0, 1), (0, 2)]
+    assert len(done.to_json()["changes"]) == 4
     assert len(replay.run.to_json()["initial"]["m"]) == 7
 
 

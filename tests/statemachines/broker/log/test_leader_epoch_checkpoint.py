@@ -77,7 +77,7 @@ class TestParse:
         assert parse(render(epochs)) == epochs
 
     @rows("text", ["", "0", "0\n", "+0\r\n", "-000", "0\n0", "0\n0\n", "0\n-0\n"])
-    def test_nothing_is_an_empty_cache(self, text: str) -> None:
+    def test_an_empty_file_is_an_empty_cache(self, text: str) -> None:
         assert parse(text) == LeaderEpochs()
 
     @rows(
@@ -154,7 +154,7 @@ class TestParse:
             "a bad entry before a bad count": ("0\n3\n0 0\nx\n", 4, "x", EPOCH),
         },
     )
-    def test_anything_else_is_refused_with_its_line(self, text: str, line: int, found: str, allowed: str) -> None:
+    def test_malformed_files_are_refused_with_the_line(self, text: str, line: int, found: str, allowed: str) -> None:
         with pytest.raises(MalformedCheckpoint) as caught:
             parse(text, "t-0/leader-epoch-checkpoint")
         error = caught.value
@@ -168,7 +168,7 @@ class TestParse:
             parse("0\n1\n0 " + "9" * 5000)
 
     @given(st.text(st.sampled_from("0123- \t\n\r+x"), max_size=20))
-    def test_there_is_no_third_answer(self, text: str) -> None:
+    def test_parsing_either_refuses_or_round_trips(self, text: str) -> None:
         """What is read can be written, and means the same."""
         try:
             epochs = parse(text)
@@ -194,7 +194,7 @@ class TestParse:
         """No checksum guards the last number. So the file must never be seen half written."""
         assert parse("0\n2\n0 0\n3 42\n"[:-2]) == cache((0, 0), (3, 4))
 
-    def test_its_error_is_short_and_travels_between_processes(self) -> None:
+    def test_the_error_is_short_and_can_be_pickled(self) -> None:
         error = MalformedCheckpoint(NAME, 1, "x" * 1000, VERSION)
         assert str(error) == f"{NAME}, line 1: found '{'x' * 79}…', allowed is the version, 0"
         assert str(pickle.loads(pickle.dumps(error))) == str(error)
@@ -214,7 +214,7 @@ class TestFile:
             assert read(path) == epochs
         assert os.listdir(tmp_path) == [NAME]
 
-    def test_may_be_named_from_the_directory_it_is_in(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_relative_path_without_directory_works(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.chdir(tmp_path)
         write(Path(NAME), LeaderEpochs.of([7]))
         assert read(Path(NAME)) == LeaderEpochs.of([7])
@@ -249,7 +249,7 @@ class TestFile:
             read(path)
         assert (caught.value.line, caught.value.found) == (line, found)
 
-    def test_is_whole_on_the_disk_before_it_takes_its_place(
+    def test_is_flushed_before_it_replaces_the_old_file(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A crash at any moment leaves the old content or the new, never a part."""

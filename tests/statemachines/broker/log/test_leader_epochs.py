@@ -85,7 +85,7 @@ class TestOf:
     def test_has_an_entry_where_the_epoch_changes(self) -> None:
         assert LeaderEpochs.of([0, 0, 2, 2, 5]) == cache((0, 0), (2, 2), (5, 4))
 
-    def test_of_an_empty_log_is_empty(self) -> None:
+    def test_is_empty_for_an_empty_log(self) -> None:
         assert LeaderEpochs.of([]) == LeaderEpochs() == cache()
 
     def test_takes_any_iterable_once(self) -> None:
@@ -154,7 +154,9 @@ class TestAssign:
             (0, 0, [(0, 0)]),
         ],
     )
-    def test_the_newcomer_is_believed(self, epoch: int, start_offset: int, entries: list[tuple[int, int]]) -> None:
+    def test_a_new_entry_removes_contradicting_ones(
+        self, epoch: int, start_offset: int, entries: list[tuple[int, int]]
+    ) -> None:
         assert self.START.assign(epoch, start_offset) == cache(*entries)
 
     def test_the_old_value_stays(self) -> None:
@@ -196,7 +198,7 @@ class TestAssignBefore201:
     START = cache((1, 0), (3, 5))
 
     @rows("epoch, start_offset", [(3, 9), (3, 5), (3, 2), (2, 9), (0, 0), (4, 4)])
-    def test_the_cache_is_believed(self, epoch: int, start_offset: int) -> None:
+    def test_a_contradicting_new_entry_is_ignored(self, epoch: int, start_offset: int) -> None:
         assert self.START.assign_kip_101(epoch, start_offset) == self.START
 
     def test_a_later_epoch_is_appended(self) -> None:
@@ -209,7 +211,7 @@ class TestAssignBefore201:
         assert self.START.assign(4, 5) == cache((1, 0), (4, 5))
 
     @given(logs)
-    def test_comes_to_the_same_where_epochs_do_not_decrease(self, log: LogEpochs) -> None:
+    def test_both_rules_agree_where_epochs_do_not_decrease(self, log: LogEpochs) -> None:
         epochs = LeaderEpochs()
         for offset, epoch in enumerate(log):
             epochs = epochs.assign_kip_101(epoch, offset)
@@ -265,7 +267,7 @@ class TestEndOffset:
         assert LeaderEpochs.of(log).end_offset_for(2, len(log)) == UNDEFINED
         assert LeaderEpochs.of(log).assign(3, len(log)).end_offset_for(2, len(log)) == EpochEndOffset(1, 1)
 
-    def test_an_offset_alone_can_deceive(self) -> None:
+    def test_an_offset_without_its_epoch_misleads(self) -> None:
         """Offset 2 ends epoch 1 at the leader, but the follower has a record of epoch 2 below it [KAFKA-6361]."""
         leader, follower = [1, 1, 3], [1, 2]
         asked = LeaderEpochs.of(follower).latest_epoch
@@ -303,7 +305,7 @@ class TestTruncation:
             (-1, [(1, 2), (3, 5), (4, 8)]),
         ],
     )
-    def test_from_the_end_drops_what_starts_there_or_later(
+    def test_from_the_end_drops_entries_at_or_after_the_offset(
         self, end_offset: int, entries: list[tuple[int, int]]
     ) -> None:
         assert self.START.truncate_from_end(end_offset) == cache(*entries)
@@ -342,7 +344,7 @@ class TestTruncation:
         assert epochs.truncate_from_start_kip_101(start_offset) == epochs.truncate_from_start(start_offset)
 
     @given(offsets)
-    def test_of_an_empty_cache_is_nothing(self, offset: int) -> None:
+    def test_truncating_an_empty_cache_leaves_it_empty(self, offset: int) -> None:
         assert (
             LeaderEpochs().truncate_from_end(offset) == LeaderEpochs().truncate_from_start(offset) == LeaderEpochs()
         )
@@ -352,7 +354,7 @@ class TestTruncation:
         assert LeaderEpochs.of(log).truncate_from_end(end_offset) == LeaderEpochs.of(log[:end_offset])
 
     @given(logs, offsets)
-    def test_from_the_start_forgets_only_what_is_gone(self, log: LogEpochs, start_offset: int) -> None:
+    def test_from_the_start_drops_only_deleted_epochs(self, log: LogEpochs, start_offset: int) -> None:
         before = LeaderEpochs.of(log)
         after = before.truncate_from_start(start_offset)
         assert well_shaped(after)
@@ -362,7 +364,7 @@ class TestTruncation:
             assert after.epoch_at(offset) == (before.epoch_at(offset) if offset >= start_offset else -1)
 
     @given(hostile, offsets, offsets)
-    def test_twice_is_once(self, entries: list[tuple[int, int]], first: int, second: int) -> None:
+    def test_truncation_is_idempotent(self, entries: list[tuple[int, int]], first: int, second: int) -> None:
         epochs = assigned(entries)
         end, start = LeaderEpochs.truncate_from_end, LeaderEpochs.truncate_from_start
         assert end(end(epochs, first), second) == end(epochs, min(first, second))

@@ -87,7 +87,7 @@ def test_a_state_machine_by_itself_logs_as_well(context: ControllerContext, capl
     assert caplog.record_tuples == LOGGED
 
 
-def test_what_failed_is_said_in_a_line() -> None:
+def test_failures_are_logged_on_a_line() -> None:
     """Of a change as a whole as well, and of what has no state."""
     cause = StateChangeFailure.RequestsNotSent
     whole, stateless = (FailedStateChange(each, None, OnlinePartition, cause) for each in (None, PARTITION))

@@ -38,22 +38,22 @@ class TestReading:
         assert empty.at(0) is None
         assert empty.epochs == LeaderEpochs()
 
-    def test_its_end_is_behind_its_last_record(self) -> None:
+    def test_the_end_follows_the_last_record(self) -> None:
         assert LOG.end_offset == 3
         assert LOG.at(LOG.end_offset - 1) == M2
         assert LOG.at(LOG.end_offset) is None
 
-    def test_there_is_no_record_at_a_negative_offset(self) -> None:
+    def test_a_negative_offset_has_no_record(self) -> None:
         """Python would count from the end."""
         assert [LOG.at(offset) for offset in range(-4, 5)] == [None, None, None, None, M0, M1, M2, None, None]
 
-    def test_its_latest_epoch_is_that_of_its_last_record(self) -> None:
+    def test_the_latest_epoch_is_that_of_the_last_record(self) -> None:
         """Not the highest: a log that decreases is as its last record says."""
         assert LOG.latest_epoch == 3
         assert LOG.append(Record(9, 1)).latest_epoch == 1
 
     @given(in_order)
-    def test_its_epochs_begin_where_its_records_change_theirs(self, log: ReplicaLog) -> None:
+    def test_epochs_begin_where_the_epoch_of_records_changes(self, log: ReplicaLog) -> None:
         runs = groupby(enumerate(log.records), key=lambda numbered: numbered[1].leader_epoch)
         assert log.epochs.entries == tuple((epoch, next(run)[0]) for epoch, run in runs)
         assert log.epochs.latest_epoch == (-1 if log.latest_epoch is None else log.latest_epoch)
@@ -86,7 +86,7 @@ class TestAppending:
         assert longer.records[:-1] == log.records
         assert longer.high_watermark == log.high_watermark
 
-    def test_leaves_the_old_log_as_it_was(self) -> None:
+    def test_does_not_change_the_old_log(self) -> None:
         LOG.append(M0)
         assert (LOG.records, LOG.high_watermark) == ((M0, M1, M2), 2)
 
@@ -102,11 +102,11 @@ class TestTruncating:
             (0, ReplicaLog()),
         ],
     )
-    def test_cuts_off_what_is_there_and_behind(self, offset: int, left: ReplicaLog) -> None:
+    def test_removes_the_offset_and_all_later_records(self, offset: int, left: ReplicaLog) -> None:
         assert LOG.truncate_to(offset) == left
 
     @given(replica_logs(), offsets)
-    def test_keeps_what_is_below_and_never_makes_up_a_record(self, log: ReplicaLog, offset: int) -> None:
+    def test_keeps_lower_records_and_adds_none(self, log: ReplicaLog, offset: int) -> None:
         left = log.truncate_to(offset)
         assert left.end_offset == min(offset, log.end_offset)
         assert left.records == log.records[:offset]
@@ -117,11 +117,11 @@ class TestTruncating:
         assert left.high_watermark == (log.high_watermark if log.high_watermark <= offset else left.end_offset)
 
     @given(replica_logs(), offsets, offsets)
-    def test_twice_is_once_at_the_lower_offset(self, log: ReplicaLog, first: int, second: int) -> None:
+    def test_two_truncations_equal_one_at_the_lower_offset(self, log: ReplicaLog, first: int, second: int) -> None:
         assert log.truncate_to(first).truncate_to(second) == log.truncate_to(min(first, second))
 
     @given(in_order, offsets)
-    def test_its_epochs_are_truncated_with_it(self, log: ReplicaLog, offset: int) -> None:
+    def test_truncates_its_epochs(self, log: ReplicaLog, offset: int) -> None:
         assert log.truncate_to(offset).epochs == log.epochs.truncate_from_end(offset)
 
     def test_a_negative_offset_is_refused(self) -> None:
@@ -140,5 +140,5 @@ class TestHighWatermark:
         """That a leader's does not is a property of the protocol, not of the log."""
         assert LOG.with_high_watermark(0).high_watermark < LOG.high_watermark
 
-    def test_of_an_empty_log_is_its_start(self) -> None:
+    def test_is_the_start_of_an_empty_log(self) -> None:
         assert ReplicaLog().with_high_watermark(1) == ReplicaLog()

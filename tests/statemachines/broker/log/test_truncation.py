@@ -377,13 +377,13 @@ MUTANTS = (
         "KIP-279 is done after one round",
         "kip_279",
         the_rounds_are_over,
-        lambda *given: kip_279(*given)._replace(done=True),
+        lambda *arguments: kip_279(*arguments)._replace(done=True),
     ),
     Mutant(
         "KIP-279 is never done",
         "kip_279",
         the_rounds_end,
-        lambda *given: kip_279(*given)._replace(done=False),
+        lambda *arguments: kip_279(*arguments)._replace(done=False),
     ),
     Mutant(
         "KIP-279 cuts nothing before it asks again",
@@ -496,7 +496,7 @@ answers = st.builds(EpochEndOffset, epoch=st.integers(-1, 9), end_offset=st.inte
 
 class TestHighWatermark:
     @given(followings())
-    def test_is_where_0_10_cuts_whatever_the_leader_has(self, pair: Pair) -> None:
+    def test_0_10_truncates_to_the_high_watermark_regardless_of_the_leader(self, pair: Pair) -> None:
         """Again, it cuts nothing."""
         offset = to_high_watermark(pair.follower)
         assert offset == pair.follower.high_watermark
@@ -507,10 +507,10 @@ class TestKip101:
     FOLLOWER = ReplicaLog((Record(0, 0), Record(1, 0), Record(2, 1)), high_watermark=1)
 
     @rows("answer, offset", [(UNDEFINED_EPOCH_OFFSET, 1), (0, 0), (1, 1), (2, 2), (3, 3), (4, 3)])
-    def test_cuts_to_the_answer_or_to_the_high_watermark(self, answer: int, offset: int) -> None:
+    def test_truncates_to_the_answer_or_the_high_watermark(self, answer: int, offset: int) -> None:
         assert kip_101(self.FOLLOWER, answer) == offset
 
-    def test_would_cut_more_if_it_asked_again(self) -> None:
+    def test_a_second_request_would_truncate_more(self) -> None:
         """It asks once, and what it keeps may end in an epoch that the leader has never had either."""
         follower, leader = logs((0, 1, 3, 3), (0, 2, 4))
         offset = kip_101(follower, leader.epochs.end_offset_for_kip_101(3, leader.end_offset))
@@ -542,7 +542,7 @@ class TestKip279:
             (EpochEndOffset(0, 1), Truncation(0, done=True)),  # below all of the follower's, nothing is common
         ],
     )
-    def test_goes_to_where_both_have_the_epoch(self, answer: EpochEndOffset, expected: Truncation) -> None:
+    def test_truncates_to_the_end_of_a_common_epoch(self, answer: EpochEndOffset, expected: Truncation) -> None:
         assert kip_279(self.FOLLOWER, answer) == expected
 
     @given(followings(), answers)
@@ -550,7 +550,7 @@ class TestKip279:
         assert 0 <= kip_279(pair.follower, answer).offset <= pair.follower.end_offset
 
     @given(followings(), st.data())
-    def test_its_rounds_end_whatever_the_answers(self, pair: Pair, data: st.DataObject) -> None:
+    def test_rounds_end_for_any_answers(self, pair: Pair, data: st.DataObject) -> None:
         """Each asks about an older epoch of the log than the one before, whatever the leader answers."""
         asked: list[int] = []
 
@@ -563,13 +563,13 @@ class TestKip279:
         assert set(asked) <= {record.leader_epoch for record in pair.follower.records}
         assert all(later < earlier for earlier, later in pairwise(asked))
 
-    def test_a_log_without_records_asks_nobody(self) -> None:
+    def test_an_empty_log_sends_no_request(self) -> None:
         def ask(epoch: int) -> EpochEndOffset:
             raise AssertionError(f"asked about {epoch}")
 
         assert in_rounds(ReplicaLog(), ask) == ReplicaLog()
 
-    def test_from_the_high_watermark_it_may_go_on_if_asked_again(self) -> None:
+    def test_a_truncation_to_the_high_watermark_may_continue(self) -> None:
         """A leader that did not know the last epoch may know the one before."""
         follower, leader = logs((1, 2, 4), (1, 3), high_watermark=2)
         once = in_rounds(follower, asking(leader))
@@ -613,7 +613,7 @@ class TestDivergingEpoch:
             (1, UNDEFINED_EPOCH, Errors.OFFSET_OUT_OF_RANGE),
         ],
     )
-    def test_says_where_the_logs_part(
+    def test_reports_where_the_logs_diverge(
         self, fetch_offset: int, last_fetched_epoch: int, answer: EpochEndOffset | Errors | None
     ) -> None:
         assert diverging_epoch(self.LEADER, 4, fetch_offset, last_fetched_epoch) == answer
@@ -649,7 +649,7 @@ class TestDivergingEpoch:
                 known = leader.latest_epoch is not None and epoch <= leader.latest_epoch
                 assert (answer is Errors.OFFSET_OUT_OF_RANGE) == (not known)
 
-    def test_nobody_is_out_of_range_to_a_leader_that_knows_its_epoch(self) -> None:
+    def test_a_leader_that_knows_its_epoch_never_answers_out_of_range(self) -> None:
         for pair in pairs(size=3, epochs=5):
             for epoch in range(pair.leader_epoch + 1):
                 answer = diverging_epoch(pair.epochs, pair.leader.end_offset, pair.follower.end_offset, epoch)
@@ -717,7 +717,7 @@ class TestScenarios:
         assert truncated(pair) == (ReplicaLog((a1,), 0), 1)
         assert diverging_epoch(pair.epochs, a.end_offset, b.end_offset, 2) == EpochEndOffset(1, 1)
 
-    def test_t19_two_histories_in_one_epoch_are_not_told_apart(self) -> None:
+    def test_t19_two_histories_in_one_epoch_are_not_distinguished(self) -> None:
         """A led, lost what it had, and led again in the same epoch; all that is compared are epochs."""
         a, b = ReplicaLog((Record(1, 0),)), ReplicaLog((Record(0, 0),), high_watermark=1)
         assert common_prefix(a, b) == 0

@@ -255,8 +255,8 @@ final class Cluster {
     }
 
     /** Likewise for leaders' notifications: a broker is about to read them, and finds one if it was notified. */
-    void layOutNotifications(boolean wasTold) {
-        notifications.layOut(wasTold);
+    void layOutNotifications(boolean wasNotified) {
+        notifications.layOut(wasNotified);
     }
 
     // Called by brokers.

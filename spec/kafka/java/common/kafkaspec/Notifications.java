@@ -33,9 +33,9 @@ final class Notifications {
     }
 
     /** A broker is about to read them: it finds one if it was notified, none if it only begins to watch. */
-    void layOut(boolean wasTold) {
-        if (isThere() != wasTold) {
-            put(wasTold);
+    void layOut(boolean wasNotified) {
+        if (isThere() != wasNotified) {
+            put(wasNotified);
         }
         othersWatchOn();
     }

@@ -99,17 +99,17 @@ public final class KafkaProcess extends AnyProcess {
      * @throws RuntimeException the broker could not register at its start, which ends the process
      */
     void tellListener() {
-        String told;
+        String event;
         do {
-            told = listener(listeners.waiting().get(0));
+            event = listener(listeners.waiting().get(0));
             try {
                 listeners.tell();
             } catch (Exception problem) {
-                if (HEALTHCHECK.equals(told)) {
+                if (HEALTHCHECK.equals(event)) {
                     throw new IllegalStateException(problem);
                 }
             }
-        } while (told == null);
+        } while (event == null);
     }
 
     private static String listener(String description) {

@@ -126,13 +126,13 @@ final class ControllerRunner implements AutoCloseable {
     }
 
     private JsonNode shutDown(int broker) {
-        ObjectNode told = Json.object();
+        ObjectNode answer = Json.object();
         try {
-            told.set("leads", Observation.texts(controller.shutdownBroker(broker)));
+            answer.set("leads", Observation.texts(controller.shutdownBroker(broker)));
         } catch (RuntimeException refused) {
-            told.put("failed", refused.getClass().getSimpleName());
+            answer.put("failed", refused.getClass().getSimpleName());
         }
-        return told;
+        return answer;
     }
 
     private void observe() {

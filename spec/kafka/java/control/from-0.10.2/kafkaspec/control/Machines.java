@@ -39,7 +39,8 @@ import scala.collection.mutable.Map;
 /**
  * The parts that change states in a controller of Kafka until 1.0: its context, both state machines with their states
  * and a batch of requests each, and the TopicDeletionManager with the topics queued for deletion.
- * Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py. Where Kafka takes a set, it receives the elements in the order of the command, replicas broker by broker.
+ * Its commands are methods of `StateMachinesBeside` in spec/kafka/state_machines_beside.py. Where Kafka takes a set,
+ * it receives the elements in the order of the command, replicas broker by broker.
  */
 final class Machines {
     private final ZkUtils client;

@@ -50,8 +50,8 @@ final class Requests {
         return fields;
     }
 
-    private static ArrayNode put(ArrayNode states, Map<TopicPartition, PartitionState> told) {
-        told.forEach((partition, state) -> {
+    private static ArrayNode put(ArrayNode states, Map<TopicPartition, PartitionState> partitions) {
+        partitions.forEach((partition, state) -> {
             ArrayNode fields = states.addArray();
             fields.add(partition.topic()).add(partition.partition()).add(state.controllerEpoch);
             fields.add(state.leader).add(state.leaderEpoch);

@@ -22,9 +22,9 @@ final class Responses {
         if (!(request instanceof StopReplicaRequest stopReplica)) {
             return null;
         }
-        Map<TopicPartition, Short> told = new LinkedHashMap<>();
-        stopReplica.partitions().forEach(partition -> told.put(partition, code(errors, partition.toString())));
-        return new StopReplicaResponse(code(errors, "all"), told);
+        Map<TopicPartition, Short> byPartition = new LinkedHashMap<>();
+        stopReplica.partitions().forEach(partition -> byPartition.put(partition, code(errors, partition.toString())));
+        return new StopReplicaResponse(code(errors, "all"), byPartition);
     }
 
     private static short code(JsonNode errors, String name) {

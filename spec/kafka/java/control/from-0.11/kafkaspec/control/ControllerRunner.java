@@ -143,12 +143,12 @@ final class ControllerRunner implements AutoCloseable {
     }
 
     private static JsonNode led(Try<Set<TopicAndPartition>> result) {
-        ObjectNode told = Json.object();
+        ObjectNode answer = Json.object();
         if (result.isFailure()) {
-            return told.put("failed", result.failed().get().getClass().getSimpleName());
+            return answer.put("failed", result.failed().get().getClass().getSimpleName());
         }
-        told.set("leads", Observation.texts(result.get()));
-        return told;
+        answer.set("leads", Observation.texts(result.get()));
+        return answer;
     }
 
     private void observe() {

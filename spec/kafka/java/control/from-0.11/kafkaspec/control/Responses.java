@@ -33,9 +33,9 @@ final class Responses {
     }
 
     private static Map<TopicPartition, Errors> errors(Iterable<TopicPartition> partitions, JsonNode errors) {
-        Map<TopicPartition, Errors> told = new LinkedHashMap<>();
-        partitions.forEach(partition -> told.put(partition, error(errors, partition.toString())));
-        return told;
+        Map<TopicPartition, Errors> byPartition = new LinkedHashMap<>();
+        partitions.forEach(partition -> byPartition.put(partition, error(errors, partition.toString())));
+        return byPartition;
     }
 
     private static Errors error(JsonNode errors, String name) {

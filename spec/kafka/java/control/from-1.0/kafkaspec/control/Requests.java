@@ -46,25 +46,25 @@ final class Requests {
         return fields;
     }
 
-    static ArrayNode state(TopicPartition partition, LeaderAndIsrRequest.PartitionState told) {
-        ArrayNode fields = state(partition, told.basePartitionState);
+    static ArrayNode state(TopicPartition partition, LeaderAndIsrRequest.PartitionState state) {
+        ArrayNode fields = state(partition, state.basePartitionState);
         fields.addArray();
         fields.addArray();
-        return fields.add(told.isNew).add(RECOVERED);
+        return fields.add(state.isNew).add(RECOVERED);
     }
 
-    static ArrayNode state(TopicPartition partition, UpdateMetadataRequest.PartitionState told) {
-        ArrayNode fields = state(partition, told.basePartitionState);
-        put(fields.addArray(), told.offlineReplicas);
+    static ArrayNode state(TopicPartition partition, UpdateMetadataRequest.PartitionState state) {
+        ArrayNode fields = state(partition, state.basePartitionState);
+        put(fields.addArray(), state.offlineReplicas);
         return fields;
     }
 
-    private static ArrayNode state(TopicPartition partition, BasePartitionState told) {
-        ArrayNode fields = Json.array().add(partition.topic()).add(partition.partition()).add(told.controllerEpoch);
-        fields.add(told.leader).add(told.leaderEpoch);
-        put(fields.addArray(), told.isr);
-        fields.add(told.zkVersion);
-        put(fields.addArray(), told.replicas);
+    private static ArrayNode state(TopicPartition partition, BasePartitionState state) {
+        ArrayNode fields = Json.array().add(partition.topic()).add(partition.partition()).add(state.controllerEpoch);
+        fields.add(state.leader).add(state.leaderEpoch);
+        put(fields.addArray(), state.isr);
+        fields.add(state.zkVersion);
+        put(fields.addArray(), state.replicas);
         return fields;
     }
 

@@ -61,11 +61,11 @@ final class Asking {
     }
 
     private static JsonNode led(Try<Set<TopicPartition>> result) {
-        ObjectNode told = Json.object();
+        ObjectNode answer = Json.object();
         if (result.isFailure()) {
-            return told.put("failed", result.failed().get().getClass().getSimpleName());
+            return answer.put("failed", result.failed().get().getClass().getSimpleName());
         }
-        told.set("leads", Observation.texts(result.get()));
-        return told;
+        answer.set("leads", Observation.texts(result.get()));
+        return answer;
     }
 }

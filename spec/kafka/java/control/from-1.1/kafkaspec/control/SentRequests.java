@@ -43,8 +43,8 @@ final class SentRequests {
     ObjectNode take() {
         ObjectNode taken = Json.object();
         sent.forEach((broker, requests) -> {
-            ArrayNode told = taken.putArray(String.valueOf(broker));
-            requests.forEach(each -> told.add(Requests.request(each.request())));
+            ArrayNode written = taken.putArray(String.valueOf(broker));
+            requests.forEach(each -> written.add(Requests.request(each.request())));
         });
         sent.clear();
         return taken;

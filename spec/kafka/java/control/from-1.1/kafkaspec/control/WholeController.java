@@ -86,17 +86,17 @@ final class WholeController extends BrokerProcess {
     /** An event's name, with its topics, partitions and brokers. */
     private ArrayNode event(Object queued) {
         Object event = eventIn(queued);
-        ArrayNode told = Json.array().add(event.getClass().getSimpleName().replace("$", ""));
+        ArrayNode description = Json.array().add(event.getClass().getSimpleName().replace("$", ""));
         var parts = ((Product) event).productIterator();
         while (parts.hasNext()) {
             Object part = parts.next();
             if (part instanceof Integer number) {
-                told.add(number);
+                description.add(number);
             } else if (part instanceof String || part instanceof TopicPartition) {
-                told.add(part.toString());
+                description.add(part.toString());
             }
         }
-        return told;
+        return description;
     }
 
     // Observation.

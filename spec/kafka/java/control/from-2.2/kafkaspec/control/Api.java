@@ -49,10 +49,10 @@ final class Api {
     }
 
     private static JsonNode results(Map<TopicPartition, Object> elected, Map<TopicPartition, ApiError> others) {
-        ObjectNode told = Json.object();
-        Scala.forEach(elected, (partition, leader) -> told.put(partition.toString(), (Integer) leader));
-        Scala.forEach(others, (partition, error) -> told.put(partition.toString(), error.error().name()));
-        return told;
+        ObjectNode results = Json.object();
+        Scala.forEach(elected, (partition, leader) -> results.put(partition.toString(), (Integer) leader));
+        Scala.forEach(others, (partition, error) -> results.put(partition.toString(), error.error().name()));
+        return results;
     }
 
     static void reassign(KafkaController controller, JsonNode targets, Consumer<JsonNode> answered) {

@@ -55,15 +55,15 @@ final class Api {
     }
 
     private static JsonNode results(Map<TopicPartition, Either<ApiError, Object>> results) {
-        ObjectNode told = Json.object();
+        ObjectNode answer = Json.object();
         Scala.forEach(results, (partition, result) -> {
             if (result.isLeft()) {
-                told.put(partition.toString(), result.swap().toOption().get().error().name());
+                answer.put(partition.toString(), result.swap().toOption().get().error().name());
             } else {
-                told.put(partition.toString(), (Integer) result.toOption().get());
+                answer.put(partition.toString(), (Integer) result.toOption().get());
             }
         });
-        return told;
+        return answer;
     }
 
     // Reassignments.
@@ -80,9 +80,9 @@ final class Api {
     }
 
     private static JsonNode reassigned(Either<Map<TopicPartition, ApiError>, ApiError> results) {
-        ObjectNode told = Json.object();
+        ObjectNode answer = Json.object();
         Scala.forEach(results.swap().toOption().get(), (partition, error) ->
-            told.put(partition.toString(), error.error().name()));
-        return told;
+            answer.put(partition.toString(), error.error().name()));
+        return answer;
     }
 }

@@ -38,24 +38,24 @@ final class Requests {
         return fields;
     }
 
-    static ArrayNode state(LeaderAndIsrPartitionState told) {
-        ArrayNode fields = Json.array().add(told.topicName()).add(told.partitionIndex()).add(told.controllerEpoch());
-        fields.add(told.leader()).add(told.leaderEpoch());
-        put(fields.addArray(), told.isr());
-        fields.add(Versions.partitionEpoch(told));
-        put(fields.addArray(), told.replicas());
-        put(fields.addArray(), told.addingReplicas());
-        put(fields.addArray(), told.removingReplicas());
-        return fields.add(told.isNew()).add(Versions.leaderRecoveryState(told));
+    static ArrayNode state(LeaderAndIsrPartitionState state) {
+        ArrayNode fields = Json.array().add(state.topicName()).add(state.partitionIndex());
+        fields.add(state.controllerEpoch()).add(state.leader()).add(state.leaderEpoch());
+        put(fields.addArray(), state.isr());
+        fields.add(Versions.partitionEpoch(state));
+        put(fields.addArray(), state.replicas());
+        put(fields.addArray(), state.addingReplicas());
+        put(fields.addArray(), state.removingReplicas());
+        return fields.add(state.isNew()).add(Versions.leaderRecoveryState(state));
     }
 
-    static ArrayNode state(UpdateMetadataPartitionState told) {
-        ArrayNode fields = Json.array().add(told.topicName()).add(told.partitionIndex()).add(told.controllerEpoch());
-        fields.add(told.leader()).add(told.leaderEpoch());
-        put(fields.addArray(), told.isr());
-        fields.add(told.zkVersion());
-        put(fields.addArray(), told.replicas());
-        put(fields.addArray(), told.offlineReplicas());
+    static ArrayNode state(UpdateMetadataPartitionState state) {
+        ArrayNode fields = Json.array().add(state.topicName()).add(state.partitionIndex());
+        fields.add(state.controllerEpoch()).add(state.leader()).add(state.leaderEpoch());
+        put(fields.addArray(), state.isr());
+        fields.add(state.zkVersion());
+        put(fields.addArray(), state.replicas());
+        put(fields.addArray(), state.offlineReplicas());
         return fields;
     }
 

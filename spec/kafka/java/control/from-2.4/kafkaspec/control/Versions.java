@@ -13,15 +13,15 @@ final class Versions {
         return state.zkVersion();
     }
 
-    static int partitionEpoch(LeaderAndIsrPartitionState told) {
-        return told.zkVersion();
+    static int partitionEpoch(LeaderAndIsrPartitionState state) {
+        return state.zkVersion();
     }
 
     static int leaderRecoveryState(LeaderAndIsr state) {
         return RECOVERED;
     }
 
-    static int leaderRecoveryState(LeaderAndIsrPartitionState told) {
+    static int leaderRecoveryState(LeaderAndIsrPartitionState state) {
         return RECOVERED;
     }
 }

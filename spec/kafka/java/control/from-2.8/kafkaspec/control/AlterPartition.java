@@ -30,7 +30,7 @@ final class AlterPartition {
         Json.field(command, "isrs").fields().forEachRemaining(each ->
             add(data, ensemble, Scala.partition(each.getKey()), each.getValue(), command));
         controller.alterIsrs(data, response -> {
-            answered.accept(told(response));
+            answered.accept(written(response));
             return BoxedUnit.UNIT;
         });
     }
@@ -61,9 +61,9 @@ final class AlterPartition {
         return topic;
     }
 
-    private static ObjectNode told(AlterIsrResponseData response) {
-        ObjectNode told = Json.object().put("error", Errors.forCode(response.errorCode()).name());
-        ObjectNode partitions = told.putObject("partitions");
+    private static ObjectNode written(AlterIsrResponseData response) {
+        ObjectNode answer = Json.object().put("error", Errors.forCode(response.errorCode()).name());
+        ObjectNode partitions = answer.putObject("partitions");
         response.topics().forEach(topic -> topic.partitions().forEach(each -> {
             String name = topic.name() + "-" + each.partitionIndex();
             if (each.errorCode() != 0) {
@@ -74,6 +74,6 @@ final class AlterPartition {
                 fields.add(RECOVERED).add(each.currentIsrVersion());
             }
         }));
-        return told;
+        return answer;
     }
 }

@@ -34,7 +34,7 @@ final class AlterPartition {
         Json.field(command, "isrs").fields().forEachRemaining(each ->
             add(data, ensemble, Scala.partition(each.getKey()), each.getValue(), command));
         controller.alterPartitions(data, VERSION, response -> {
-            answered.accept(told(response));
+            answered.accept(written(response));
             return BoxedUnit.UNIT;
         });
     }
@@ -70,9 +70,9 @@ final class AlterPartition {
         return topic;
     }
 
-    private static ObjectNode told(AlterPartitionResponseData response) {
-        ObjectNode told = Json.object().put("error", Errors.forCode(response.errorCode()).name());
-        ObjectNode partitions = told.putObject("partitions");
+    private static ObjectNode written(AlterPartitionResponseData response) {
+        ObjectNode answer = Json.object().put("error", Errors.forCode(response.errorCode()).name());
+        ObjectNode partitions = answer.putObject("partitions");
         response.topics().forEach(topic -> topic.partitions().forEach(each -> {
             String name = Topics.name(topic.topicId()) + "-" + each.partitionIndex();
             Errors error = Errors.forCode(each.errorCode());
@@ -84,6 +84,6 @@ final class AlterPartition {
                 fields.add(each.leaderRecoveryState()).add(each.partitionEpoch());
             }
         }));
-        return told;
+        return answer;
     }
 }

@@ -11,15 +11,15 @@ final class Versions {
         return state.partitionEpoch();
     }
 
-    static int partitionEpoch(LeaderAndIsrPartitionState told) {
-        return told.partitionEpoch();
+    static int partitionEpoch(LeaderAndIsrPartitionState state) {
+        return state.partitionEpoch();
     }
 
     static int leaderRecoveryState(LeaderAndIsr state) {
         return state.leaderRecoveryState().value();
     }
 
-    static int leaderRecoveryState(LeaderAndIsrPartitionState told) {
-        return told.leaderRecoveryState();
+    static int leaderRecoveryState(LeaderAndIsrPartitionState state) {
+        return state.leaderRecoveryState();
     }
 }

@@ -46,7 +46,7 @@ final class Follower extends AbstractFetcherThread {
     }
 
     /** The leader's answer, in the form that getOffsetTruncationState takes. */
-    Object[] told(int epoch, long endOffset) {
+    Object[] leaderAnswer(int epoch, long endOffset) {
         return new Object[] {
             FollowerLog.PARTITION, new EpochEndOffset(epoch, endOffset), replica, IS_FUTURE_REPLICA,
         };

@@ -38,8 +38,9 @@ final class Truncations implements Call {
         log.becomes(Json.field(given, "log"));
         PartitionFetchState standing = follower.standingAt(Json.field(given, "fetch_offset").asLong());
         states.set(Map.of(FollowerLog.PARTITION, standing));
-        Object[] told = follower.told(Json.field(given, "epoch").asInt(), Json.field(given, "end_offset").asLong());
-        OffsetTruncationState state = (OffsetTruncationState) getOffsetTruncationState.invoke(follower, told);
+        Object[] answer = follower.leaderAnswer(
+            Json.field(given, "epoch").asInt(), Json.field(given, "end_offset").asLong());
+        OffsetTruncationState state = (OffsetTruncationState) getOffsetTruncationState.invoke(follower, answer);
         return Json.object().put("offset", state.offset()).put("done", state.truncationCompleted());
     }
 }

@@ -33,7 +33,7 @@ final class Follower extends AbstractFetcherThread {
     }
 
     /** The leader's answer, in the form that getOffsetTruncationState takes. */
-    Object[] told(int epoch, long endOffset) {
+    Object[] leaderAnswer(int epoch, long endOffset) {
         return new Object[] {
             FollowerLog.PARTITION,
             new EpochEndOffset()

@@ -27,22 +27,22 @@ final class ControlRequests {
     private ControlRequests() { }
 
     static AbstractRequest.Builder<? extends AbstractRequest> builder(JsonNode command) {
-        JsonNode told = Json.field(command, "told");
-        int controller = Json.field(told, "controllerId").asInt();
-        int epoch = Json.field(told, "controllerEpoch").asInt();
-        long brokerEpoch = Json.field(told, "brokerEpoch").asLong();
-        JsonNode states = Json.field(told, "partitionStates");
+        JsonNode content = Json.field(command, "content");
+        int controller = Json.field(content, "controllerId").asInt();
+        int epoch = Json.field(content, "controllerEpoch").asInt();
+        long brokerEpoch = Json.field(content, "brokerEpoch").asLong();
+        JsonNode states = Json.field(content, "partitionStates");
         String name = Json.field(command, "request").asText();
         return switch (name) {
             case "LeaderAndIsrRequest" -> Builders.leaderAndIsr(
                 controller, epoch, brokerEpoch, byPartition(states, ControlRequests::leaderAndIsr), set(
-                    Json.field(told, "liveLeaders"), leader -> new Node(leader.asInt(), "localhost", 9092)));
+                    Json.field(content, "liveLeaders"), leader -> new Node(leader.asInt(), "localhost", 9092)));
             case "StopReplicaRequest" -> Builders.stopReplica(
-                controller, epoch, brokerEpoch, Json.field(told, "deletePartitions").asBoolean(),
+                controller, epoch, brokerEpoch, Json.field(content, "deletePartitions").asBoolean(),
                 set(states, ControlRequests::partition));
             case "UpdateMetadataRequest" -> Builders.updateMetadata(
                 controller, epoch, brokerEpoch, byPartition(states, ControlRequests::metadata),
-                set(Json.field(told, "liveBrokers"), ControlRequests::broker));
+                set(Json.field(content, "liveBrokers"), ControlRequests::broker));
             default -> throw new Json.Malformed("no request " + name);
         };
     }

@@ -15,9 +15,9 @@ import kafkaspec.pure.Call;
  * `do` is one of these:
  *
  * <ul>
- * <li>`receive`: `request` is the name of a request, `told` its content, `topic_ids` a number for each topic that has
- *     an id. Logs of `failing` partitions can be neither created nor deleted; the configuration of `unread` topics
- *     cannot be read
+ * <li>`receive`: a `request` by name, its `content`, and `topic_ids`, a number for each topic that has an id. Logs
+ *     of `failing` partitions can be neither created nor deleted; the configuration of `unread` topics cannot be
+ *     read
  * <li>`fail_directory`: the log directory of this `number` fails
  * <li>`restart`: the process starts anew, with the logs
  * <li>`register`: the broker has registered again, under this `epoch`

@@ -25,26 +25,26 @@ final class ControlRequests {
     private ControlRequests() { }
 
     static AbstractControlRequest.Builder<? extends AbstractControlRequest> builder(JsonNode command) {
-        JsonNode told = Json.field(command, "told");
-        int controller = Json.field(told, "controllerId").asInt();
-        int epoch = Json.field(told, "controllerEpoch").asInt();
-        long brokerEpoch = Json.field(told, "brokerEpoch").asLong();
-        JsonNode states = Json.field(told, "partitionStates");
+        JsonNode content = Json.field(command, "content");
+        int controller = Json.field(content, "controllerId").asInt();
+        int epoch = Json.field(content, "controllerEpoch").asInt();
+        long brokerEpoch = Json.field(content, "brokerEpoch").asLong();
+        JsonNode states = Json.field(content, "partitionStates");
         String name = Json.field(command, "request").asText();
         return switch (name) {
             case "LeaderAndIsrRequest" -> Builders.leaderAndIsr(
                 command, controller, epoch, brokerEpoch, list(states, ControlRequests::leaderAndIsr),
-                list(Json.field(told, "liveLeaders"), leader -> new Node(leader.asInt(), "localhost", 9092)));
-            case "StopReplicaRequest" -> Stops.stopReplica(controller, epoch, brokerEpoch, told);
+                list(Json.field(content, "liveLeaders"), leader -> new Node(leader.asInt(), "localhost", 9092)));
+            case "StopReplicaRequest" -> Stops.stopReplica(controller, epoch, brokerEpoch, content);
             case "UpdateMetadataRequest" -> Builders.updateMetadata(
                 command, controller, epoch, brokerEpoch, list(states, ControlRequests::metadata),
-                list(Json.field(told, "liveBrokers"), ControlRequests::broker));
+                list(Json.field(content, "liveBrokers"), ControlRequests::broker));
             default -> throw new Json.Malformed("no request " + name);
         };
     }
 
     private static LeaderAndIsrPartitionState leaderAndIsr(JsonNode state) {
-        LeaderAndIsrPartitionState told = new LeaderAndIsrPartitionState()
+        LeaderAndIsrPartitionState leaderAndIsr = new LeaderAndIsrPartitionState()
             .setTopicName(Json.field(state, "topicName").asText())
             .setPartitionIndex(Json.field(state, "partitionIndex").asInt())
             .setControllerEpoch(Json.field(state, "controllerEpoch").asInt())
@@ -56,7 +56,7 @@ final class ControlRequests {
             .setRemovingReplicas(brokers(state, "removingReplicas"))
             .setIsNew(Json.field(state, "isNew").asBoolean());
         return Versions.with(
-            told, Json.field(state, "partitionEpoch").asInt(),
+            leaderAndIsr, Json.field(state, "partitionEpoch").asInt(),
             (byte) Json.field(state, "leaderRecoveryState").asInt());
     }
 

@@ -12,12 +12,12 @@ import org.apache.kafka.common.requests.StopReplicaRequest;
 final class Stops {
     private Stops() { }
 
-    static StopReplicaRequest.Builder stopReplica(int controller, int epoch, long brokerEpoch, JsonNode told) {
+    static StopReplicaRequest.Builder stopReplica(int controller, int epoch, long brokerEpoch, JsonNode content) {
         List<TopicPartition> partitions = new ArrayList<>();
-        Json.field(told, "partitionStates").forEach(state -> partitions.add(new TopicPartition(
+        Json.field(content, "partitionStates").forEach(state -> partitions.add(new TopicPartition(
             Json.field(state, "topicName").asText(), Json.field(state, "partitionIndex").asInt())));
         return new StopReplicaRequest.Builder(
             ApiKeys.STOP_REPLICA.latestVersion(), controller, epoch, brokerEpoch,
-            Json.field(told, "deletePartitions").asBoolean(), partitions);
+            Json.field(content, "deletePartitions").asBoolean(), partitions);
     }
 }

@@ -6,7 +6,7 @@ import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrParti
 final class Versions {
     private Versions() { }
 
-    static LeaderAndIsrPartitionState with(LeaderAndIsrPartitionState told, int partitionEpoch, byte recovery) {
-        return told.setZkVersion(partitionEpoch);
+    static LeaderAndIsrPartitionState with(LeaderAndIsrPartitionState state, int partitionEpoch, byte recovery) {
+        return state.setZkVersion(partitionEpoch);
     }
 }

@@ -14,9 +14,9 @@ import org.apache.kafka.common.requests.StopReplicaRequest;
 final class Stops {
     private Stops() { }
 
-    static StopReplicaRequest.Builder stopReplica(int controller, int epoch, long brokerEpoch, JsonNode told) {
+    static StopReplicaRequest.Builder stopReplica(int controller, int epoch, long brokerEpoch, JsonNode content) {
         Map<String, StopReplicaTopicState> topics = new HashMap<>();
-        for (JsonNode state : Json.field(told, "partitionStates")) {
+        for (JsonNode state : Json.field(content, "partitionStates")) {
             String topic = Json.field(state, "topicName").asText();
             topics.computeIfAbsent(topic, name -> new StopReplicaTopicState().setTopicName(name))
                 .partitionStates().add(new StopReplicaPartitionState()

@@ -22,10 +22,10 @@ public final class Channels implements Call {
         ArrayNode answers = Json.array();
         ExecutorService threads = Executors.newCachedThreadPool();
         try {
-            List<Future<ArrayNode>> told = new ArrayList<>();
+            List<Future<ArrayNode>> conversations = new ArrayList<>();
             Json.field(given, "sequences").forEach(
-                commands -> told.add(threads.submit(() -> Conversation.of(commands))));
-            for (Future<ArrayNode> each : told) {
+                commands -> conversations.add(threads.submit(() -> Conversation.of(commands))));
+            for (Future<ArrayNode> each : conversations) {
                 answers.add(each.get());
             }
         } finally {

@@ -29,7 +29,7 @@ import scala.runtime.BoxedUnit;
  *
  * <ul>
  * <li>`startup` with channels to `brokers`, `shutdown`; `add` or `remove` the channel of a `broker`
- * <li>`send`: `request` and `told` as for Receivers
+ * <li>`send`: `request` and `content` as for Receivers
  * <li>`answer`: the broker answers the request that it holds with this `error`
  * <li>`break`: it hangs up instead, and again on the next `unread` connections, before it has read from them
  * <li>`misanswer`: its answer belongs to another request
@@ -192,8 +192,8 @@ final class Conversation implements AutoCloseable {
                 waiting.add(number(item.request()));
             }
         }
-        ObjectNode told = seen.putObject("received");
-        received.forEach((id, numbers) -> numbers.forEach(told.putArray(String.valueOf(id))::add));
+        ObjectNode requests = seen.putObject("received");
+        received.forEach((id, numbers) -> numbers.forEach(requests.putArray(String.valueOf(id))::add));
         received.clear();
         callbacks.drainTo(answered);  // none should be there
         ArrayNode answers = seen.putArray("answered");

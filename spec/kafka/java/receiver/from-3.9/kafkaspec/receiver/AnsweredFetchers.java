@@ -93,13 +93,13 @@ final class AnsweredFetchers extends ReplicaFetcherManager {
         JsonNode diverging = Json.field(answer, "diverging");
         java.util.Map<TopicPartition, PartitionData> partitions = new HashMap<>();
         for (TopicPartition each : asked.keySet()) {
-            PartitionData told = new PartitionData().setHighWatermark(0).setRecords(MemoryRecords.EMPTY);
+            PartitionData data = new PartitionData().setHighWatermark(0).setRecords(MemoryRecords.EMPTY);
             if (each.partition() == Json.field(answer, "partition").asInt()) {
-                told.setLogStartOffset(Json.field(answer, "log_start").asLong());
-                told.setDivergingEpoch(new EpochEndOffset()
+                data.setLogStartOffset(Json.field(answer, "log_start").asLong());
+                data.setDivergingEpoch(new EpochEndOffset()
                     .setEpoch(diverging.get(0).asInt()).setEndOffset(diverging.get(1).asLong()));
             }
-            partitions.put(each, told);
+            partitions.put(each, data);
         }
         return JavaConverters.asScala(partitions);
     }

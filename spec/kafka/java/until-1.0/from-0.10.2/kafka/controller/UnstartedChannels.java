@@ -17,7 +17,7 @@ import scala.runtime.BoxedUnit;
  * Each failover makes one, which cannot take a recipient as an argument: it finds the recipient by the broker's id.
  */
 public abstract class UnstartedChannels {
-    private static final Map<Integer, Consumer<String>> TOLD = new ConcurrentHashMap<>();
+    private static final Map<Integer, Consumer<String>> RECIPIENTS = new ConcurrentHashMap<>();
 
     private final int broker;
 
@@ -26,7 +26,7 @@ public abstract class UnstartedChannels {
     }
 
     public static void tell(int broker, Consumer<String> sent) {
-        TOLD.put(broker, sent);
+        RECIPIENTS.put(broker, sent);
     }
 
     public void sendRequest(
@@ -34,7 +34,7 @@ public abstract class UnstartedChannels {
             ApiKeys api,
             AbstractRequest.Builder<? extends AbstractRequest> request,
             Function1<AbstractResponse, BoxedUnit> callback) {
-        TOLD.get(broker).accept(api.name() + " " + Fields.get(request.build(), "controllerEpoch"));
+        RECIPIENTS.get(broker).accept(api.name() + " " + Fields.get(request.build(), "controllerEpoch"));
     }
 
     public void startup() { }

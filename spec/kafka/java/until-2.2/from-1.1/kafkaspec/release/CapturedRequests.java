@@ -11,7 +11,7 @@ import kafka.cluster.Broker;
  * broker's id.
  */
 public abstract class CapturedRequests {
-    private static final Map<Integer, Channels> TOLD = new ConcurrentHashMap<>();
+    private static final Map<Integer, Channels> RECIPIENTS = new ConcurrentHashMap<>();
 
     private final int controller;
 
@@ -20,11 +20,11 @@ public abstract class CapturedRequests {
     }
 
     static void tell(int controller, Channels channels) {
-        TOLD.put(controller, channels);
+        RECIPIENTS.put(controller, channels);
     }
 
     protected final Channels channels() {
-        return TOLD.get(controller);
+        return RECIPIENTS.get(controller);
     }
 
     public final void startup() { }
