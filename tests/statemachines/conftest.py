@@ -1,4 +1,4 @@
-"""The fixtures that users of pytest have."""
+"""The fixtures of the pytest plugin."""
 
 from spec.pytest_plugin import zookeeper_client, zookeeper_in_memory
 

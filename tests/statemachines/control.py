@@ -1,4 +1,4 @@
-"""A small cluster in memory: what the tests of a controller's state machines are set up with."""
+"""A small cluster in memory, for the tests of a controller's state machines."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class Cluster:
     """A ZooKeeper, and a controller of epoch 5 with its two state machines.
 
     Args:
-        live: the brokers that are registered, under epoch 100 + id.
+        live: the registered brokers, with epoch 100 + id.
         design: that of the release.
-        unclean: what the controller's broker is configured.
+        unclean: unclean leader election in the controller's configuration.
         partitions, replicas, batch: the classes, which may be mutants.
-        context_state, batch_state: what holds what the controller knows; else dicts.
-        send: what becomes of requests, else they are in `sent`.
+        context_state, batch_state: hold the controller's knowledge; dicts by default.
+        send: takes the requests; by default `sent` collects them.
     """
 
     def __init__(
@@ -84,12 +84,12 @@ class Cluster:
         self.partitions = partitions(self.context, self.batch, design, self.log.append, unclean)
         self.replicas = replicas(self.context, self.batch, design, self.log.append, unclean)
 
-    # What there is.
+    # Setting up.
 
     def assign(
         self, partition: TopicPartition, *replicas: int, adding: Sequence[int] = (), removing: Sequence[int] = ()
     ) -> None:
-        """A topic's node is there, and a partition is assigned."""
+        """Create a topic's node, and assign a partition."""
         if f"/brokers/topics/{partition.topic}" not in self.zookeeper.state.nodes:
             self.zookeeper.create(None, f"/brokers/topics/{partition.topic}")
         assignment = ReplicaAssignment(replicas, tuple(adding), tuple(removing))
@@ -104,7 +104,7 @@ class Cluster:
         controller_epoch: int = EPOCH - 1,
         replicas: Sequence[int] = (),
     ) -> None:
-        """A partition has been assigned to its ISR, or to `replicas`, and led; the controller has read its state."""
+        """A partition is assigned to its ISR, or to `replicas`, and has a leader; the controller has read it."""
         self.assign(partition, *(replicas or isr))
         path = topic_partition_state_path(partition)
         parts = path.split("/")
@@ -123,11 +123,11 @@ class Cluster:
             self.context.put_replica_state(PartitionAndReplica(partition, broker), OnlineReplica)
 
     def configure(self, topic: str, unclean: bool | None) -> None:
-        """Something is configured for a topic."""
+        """Configure unclean leader election for a topic."""
         self.zookeeper.create(None, topic_config_path(topic), TopicConfig(unclean))
 
     def leader_writes(self, partition: TopicPartition, isr: Sequence[int]) -> None:
-        """The leader changes its ISR behind the controller's back."""
+        """The leader changes its ISR without the controller's knowledge."""
         path = topic_partition_state_path(partition)
         data, _ = self.zookeeper.get(None, path)
         self.zookeeper.set(None, path, data._replace(leader_and_isr=data.leader_and_isr._replace(isr=tuple(isr))))
@@ -140,7 +140,7 @@ class Cluster:
         """Brokers ask for a controlled shutdown."""
         self.context.state.shutting_down_broker_ids |= frozenset(brokers)
 
-    # What is done.
+    # Acting.
 
     @overload
     def drive(
@@ -157,14 +157,14 @@ class Cluster:
         before: Mapping[int, Callable[[], object]] | None = None,
         lose: Mapping[int, tuple[int, int]] | None = None,
     ) -> Any:
-        """Go through a change, or through an event, batch by batch.
+        """Run a change, or an event, batch by batch.
 
         Args:
-            machine: whose it is.
+            machine: its state machine.
             change: its first step.
-            before: what happens before the batch with this number, from 0 on.
-            lose: of the batch with this number, how many answers come and how many requests are carried out, before
-                the connection is lost.
+            before: called before the batch with this number, counted from 0.
+            lose: for the batch with this number, how many replies arrive and how many requests are carried out,
+                before the connection is lost.
         """
         number = 0
         while not isinstance(change, ChangeDone | EventDone):
@@ -180,18 +180,18 @@ class Cluster:
     def become(
         self, target: PartitionState, *partitions: TopicPartition, strategy: Any = None, **interference: Any
     ) -> ChangeDone:
-        """Partitions change their states."""
+        """Change the states of partitions."""
         change = self.partitions.handle_state_changes(partitions, target, strategy)
         return self.drive(self.partitions, change, **interference)
 
     def replicas_become(
         self, target: ReplicaState, *replicas: tuple[TopicPartition, int], **interference: Any
     ) -> ChangeDone:
-        """Replicas change their states."""
+        """Change the states of replicas."""
         these = [PartitionAndReplica(*replica) for replica in replicas]
         return self.drive(self.replicas, self.replicas.handle_state_changes(these, target), **interference)
 
-    # What came of it.
+    # Reading the result.
 
     def written(self, partition: TopicPartition) -> TopicPartitionState:
         """A partition's state in ZooKeeper."""
@@ -199,15 +199,15 @@ class Cluster:
         return state
 
     def state(self, partition: TopicPartition) -> LeaderAndIsr:
-        """Leader and ISR in it."""
+        """The leader and ISR in it."""
         return self.written(partition).leader_and_isr
 
     def version(self, partition: TopicPartition) -> int:
-        """And its version."""
+        """The version of its node."""
         return self.zookeeper.get(None, topic_partition_state_path(partition))[1].version
 
     def known(self, partition: TopicPartition) -> LeaderAndIsr:
-        """What the controller knows of it."""
+        """The controller's knowledge of it."""
         known = self.context.leadership_of(partition)
         assert known is not None
         return known.leader_and_isr
@@ -217,7 +217,7 @@ class Cluster:
         return self.context.replica_state(PartitionAndReplica(partition, broker))
 
     def leader_and_isr(self) -> dict[tuple[int, TopicPartition], LeaderAndIsrPartitionState]:
-        """What replicas have been told of their leaders, by broker and partition."""
+        """The leaders that replicas have received, by broker and partition."""
         return {
             (broker, TopicPartition(state.topicName, state.partitionIndex)): state
             for broker, request in self.sent
@@ -226,7 +226,7 @@ class Cluster:
         }
 
     def stopped(self) -> dict[tuple[int, TopicPartition], StopReplicaPartitionState]:
-        """Which replicas have been told to stop."""
+        """The replicas that have received StopReplica."""
         return {
             (broker, TopicPartition(state.topicName, state.partitionIndex)): state
             for broker, request in self.sent
@@ -235,9 +235,9 @@ class Cluster:
         }
 
     def metadata(self) -> dict[int, UpdateMetadataRequest]:
-        """What brokers have been told last of all partitions."""
+        """The last metadata of all partitions that each broker has received."""
         return {broker: request for broker, request in self.sent if isinstance(request, UpdateMetadataRequest)}
 
     def causes(self) -> list[Any]:
-        """Why states did not change, in order."""
+        """The reasons why states did not change, in order."""
         return [failed.cause for failed in self.log]

@@ -1,4 +1,4 @@
-"""Brokers that register and are elected, release by release: what tests of their steps are set up with."""
+"""Brokers that register and are elected, release by release: setup for the tests of their steps."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RELEASE = {
     "2.0": without_fixes_of_2_2(Election.cas_checked, fence_zk=False, state=STATE),
     "2.1": without_fixes_of_2_2(state=STATE),
 }
-"""How releases do it."""
+"""The designs of the releases."""
 LOCK, UNTIL_1_0, SINCE_1_1 = ["0.10.1", "0.10.2"], ["0.10.1", "0.10.2", "1.0"], ["2.0", "2.1"]
 every_release = pytest.mark.parametrize("release", list(RELEASE))
 in_0_10 = pytest.mark.parametrize("release", LOCK)
@@ -77,24 +77,24 @@ def set_up() -> ZooKeeper:
 
 
 def whole(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
-    """The controller of a broker that looks again, and whose failover is a whole one."""
+    """The controller of a broker that looks again, with a whole failover."""
     design = RELEASE[release]._replace(failover=steps_of(failover(release)), looks_again=True)
     return OnePartitionController(design._replace(**changes), zookeeper, broker)
 
 
 def short(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
-    """The controller of a broker that never doubts an answer, and whose failover is one write."""
+    """The controller of a broker that never doubts a reply, with a single write as failover."""
     design = RELEASE[release]._replace(failover=least_failover(RELEASE[release]))
     return OnePartitionController(design._replace(**changes), zookeeper, broker)
 
 
 def heard(release: str, *events: Queued) -> dict[str, Any]:
-    """What a broker has been told, where it is told: by ZkEventThread, if that is another thread."""
+    """The fields of a broker with these events queued: for ZkEventThread, if that is another thread."""
     return {"posted" if RELEASE[release].threads is Threads.queue else "queue": events}
 
 
 def notified(release: str, *kinds: EventType) -> dict[str, Any]:
-    """What its watches have told a broker, and it has not handled yet."""
+    """The fields of a broker with watch events of these kinds, not handled yet."""
     return heard(release, *(Queued(WATCH_EVENTS[RELEASE[release].threads][kind]) for kind in kinds))
 
 
@@ -126,39 +126,39 @@ STEPS: dict[ControllerStep, Request[OnePartitionController]] = {
 
 
 def next_of(controller: OnePartitionController, me: ControllerProcess) -> Answer:
-    """It makes its next request."""
+    """Make its next request."""
     return STEPS[me.agenda[0]](controller, me)
 
 
 def beside(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
-    """ZkEventThread makes its next request."""
+    """Make ZkEventThread's next request."""
     after = next_of(controller, me.as_zk_event_thread()).controller
     return after if after.session is None else after.as_zk_event_thread()
 
 
 def until(do: ControllerStep, controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
-    """It makes its requests, until this is the next."""
+    """Make its requests until this step is next."""
     while me.agenda and not me.about_to(do):
         me = next_of(controller, me).controller
     return me
 
 
 def run(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
-    """It makes its requests, as long as there are any."""
+    """Make its requests until there are none."""
     while me.agenda and me.agenda[0] in STEPS:
         me = next_of(controller, me).controller
     return me
 
 
 def hear(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
-    """ZkEventThread does what it has been told, until it has nothing left to do."""
+    """Run ZkEventThread until it has nothing left to do."""
     while me.posted or me.listener_agenda:
         me = beside(controller, me) if me.listener_agenda else controller.listen(me).controller
     return me
 
 
 def settle(controller: OnePartitionController, me: ControllerProcess) -> ControllerProcess:
-    """It does all that there is to do, the controller's thread before the other."""
+    """Run both threads until neither has work left, the controller's thread first."""
     me = run(controller, me)
     while me.queue or me.posted or me.listener_agenda:
         me = controller.handle(me).controller if me.queue else hear(controller, me)
@@ -167,34 +167,34 @@ def settle(controller: OnePartitionController, me: ControllerProcess) -> Control
 
 
 def elected(zookeeper: ZooKeeper, broker: int, release: str = "2.1", **changes: Any) -> ControllerProcess:
-    """A broker that was elected and is about to do its work."""
+    """A broker that was elected and is about to begin its work."""
     me = at(ControllerStep.WatchController, ControllerStep.Elect, session=broker)
     return until(ControllerStep.ReadPartitionState, short(zookeeper, broker, release, **changes), me)
 
 
 def in_failover(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
-    """A broker whose epoch is fixed, and which is about to read who is alive."""
+    """A broker with its epoch, about to read the live brokers."""
     me = at(ControllerStep.WatchController, ControllerStep.Elect, session=broker)
     return until(ControllerStep.ReadBrokers, whole(zookeeper, broker, release, **changes), me)
 
 
 def in_office(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
-    """A broker whose failover is done."""
+    """A broker whose failover is over."""
     return run(whole(zookeeper, broker, release, **changes), in_failover(zookeeper, broker, release, **changes))
 
 
 def settled(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> ControllerProcess:
-    """A broker in office that has handled the echo of its own election."""
+    """A broker in office that has handled the notification of its own election."""
     return settle(whole(zookeeper, broker, release, **changes), in_office(zookeeper, broker, release, **changes))
 
 
 def owner(zookeeper: ZooKeeper) -> Any:
-    """Who is named in /controller."""
+    """The broker that /controller names."""
     return zookeeper.get(None, CONTROLLER)[0] if zookeeper.exists(None, CONTROLLER) is not None else None
 
 
 def never(design: Design) -> set[tuple[ControllerStep, ...]]:
-    """What is left of a row and never seen: where there is nothing more to do, or another generation would do it."""
+    """Rests of rows that never occur: no step is left, or only another generation has them."""
     rows: set[tuple[ControllerStep, ...]] = {(ControllerStep.Started,), (ControllerStep.Serve,)}
     if design.threads is not Threads.barrier:
         rows.add(MAYBE_RESIGN)

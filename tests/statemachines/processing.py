@@ -1,7 +1,7 @@
-"""A cluster whose controller processes events: what the tests of its handlers are set up with.
+"""A cluster whose controller processes events: setup for the tests of its handlers.
 
-Brokers are registered under sessions of their own, topics are created as an administrator does, and the controller
-takes over and learns of all that by itself.
+Brokers register in sessions of their own, topics are created as an administrator does it, and the controller
+takes over and learns of everything by itself.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PATHS = (BROKER_IDS, "/admin", DELETE_TOPICS, ISR_CHANGE_NOTIFICATION, LOG_DIR_E
 
 
 class Channels:
-    """What the controller says of its channels, in order."""
+    """A record of the controller's calls to its channels, in order."""
 
     def __init__(self) -> None:
         self.said: list[tuple[str, Any]] = []
@@ -65,11 +65,11 @@ class EventCluster(Cluster):
     """A ZooKeeper with brokers, and a controller of epoch 5 that processes events.
 
     Args:
-        live: the brokers that are registered.
+        live: the registered brokers.
         design: that of the release.
-        unclean: what the controller's broker is configured.
+        unclean: unclean leader election in the controller's configuration.
         processor, partitions, replicas: the classes, which may be mutants.
-        delete_topic_enable: what is configured.
+        delete_topic_enable: the configured value.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class EventCluster(Cluster):
             self.register(broker)
 
     def made(self) -> ControllerEventProcessor:
-        """A controller that knows nothing yet; the epoch apart."""
+        """A controller that knows only its epoch."""
         partitions, replicas, processor = self.kinds
         state = self.context.state
         epoch, version = state.epoch, state.epoch_zk_version
@@ -119,10 +119,10 @@ class EventCluster(Cluster):
         )
 
     def send(self, broker: int, request: ControlRequest) -> None:
-        """A request goes out."""
+        """Record a request."""
         self.sent.append((broker, request))
 
-    # What happens elsewhere.
+    # Events elsewhere.
 
     def register(self, broker: int) -> None:
         """A broker starts."""
@@ -136,7 +136,7 @@ class EventCluster(Cluster):
             self.zookeeper.close(self.sessions.pop(broker))
 
     def create_topic(self, topic: str, *assignments: Sequence[int]) -> None:
-        """An administrator creates a topic: the brokers of each partition."""
+        """An administrator creates a topic, with these brokers for each partition."""
         self.zookeeper.create(None, topic_path(topic), self.assignment(*assignments))
 
     def assignment(self, *assignments: Sequence[int]) -> TopicAssignment:
@@ -146,21 +146,21 @@ class EventCluster(Cluster):
         )
 
     def ask_to_delete(self, topic: str) -> None:
-        """An administrator asks for a topic to be deleted."""
+        """An administrator requests a topic's deletion."""
         self.zookeeper.create(None, delete_topics_topic_path(topic))
 
     def exists(self, path: str) -> bool:
-        """Whether there is a node."""
+        """Whether a node exists."""
         return self.zookeeper.exists(None, path) is not None
 
     def data(self, path: str) -> Any:
-        """What a node holds."""
+        """A node's data."""
         return self.zookeeper.get(None, path)[0]
 
-    # What the controller does.
+    # The controller's events.
 
     def take_over(self, **interference: Any) -> EventDone:
-        """The controller has been elected."""
+        """The controller was elected; run its failover."""
         return self.process("on_controller_failover", **interference)
 
     def process(
@@ -170,12 +170,12 @@ class EventCluster(Cluster):
         before: Mapping[int, Callable[[], object]] | None = None,
         lose: Mapping[int, tuple[int, int]] | None = None,
     ) -> EventDone:
-        """An event is processed, to its end; see `Cluster.drive`."""
+        """Process an event to its end; see `Cluster.drive`."""
         processing: EventWaiting | EventDone = self.controller.process(Call(method, arguments))
         return self.drive(self.controller, processing, before, lose)
 
     def steps(self, method: str, *arguments: Any) -> Iterator[Callable[[], object]]:
-        """An event is processed batch by batch: each is something that is done, or not."""
+        """Process an event batch by batch; the caller runs each yielded step, or does not."""
         processing = self.controller.process(Call(method, arguments))
         while isinstance(processing, EventWaiting):
             requests = self.controller.requests(processing)
@@ -187,25 +187,25 @@ class EventCluster(Cluster):
         responses.extend(retry_requests_until_connected(self.zookeeper, None, requests))
 
     def quietly(self, method: str, *arguments: Any) -> None:
-        """An event is processed, and what it sends is forgotten."""
+        """Process an event, and forget its requests."""
         assert self.process(method, *arguments).failure is None
         self.forget()
 
     def forget(self) -> None:
-        """What was sent, and said, is forgotten."""
+        """Forget all recorded requests and channel calls."""
         self.sent.clear()
         self.log.clear()
         self.channels.said.clear()
 
     def deleted(self, broker: int, *partitions: TopicPartition, error: Errors = Errors.NONE) -> EventDone:
-        """A broker answers StopReplica."""
+        """A broker replies to StopReplica."""
         errors = tuple((partition, error) for partition in partitions)
         return self.process("process_topic_deletion_stop_replica_response_received", broker, Errors.NONE, errors)
 
-    # What came of it.
+    # Reading the result.
 
     def story(self) -> list[str]:
-        """What has been sent, in order and in short: equal requests to several brokers as one line."""
+        """The requests, in order and in short form; equal requests to several brokers are one line."""
         lines: list[tuple[str, list[int]]] = []
         for broker, request in self.sent:
             line = summary(request)
@@ -229,7 +229,7 @@ class EventCluster(Cluster):
 
 
 def summary(request: ControlRequest) -> str:
-    """What a request says, in short."""
+    """A request in short form."""
     match request:
         case LeaderAndIsrRequest():
             parts = [

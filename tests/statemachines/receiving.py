@@ -1,4 +1,4 @@
-"""A broker that gets controllers' requests: what the tests of the receiving side are set up with."""
+"""A broker that receives controllers' requests: setup for the tests of the receiving side."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EPOCH, BROKER_EPOCH = 5, 101
 
 
 class Kinds(NamedTuple):
-    """The classes that a broker is made of, one of which may be a mutant."""
+    """The classes of a broker, one of which may be a mutant."""
 
     apis: type[KafkaApis] = KafkaApis
     manager: type[ReplicaManager] = ReplicaManager
@@ -35,7 +35,7 @@ class Kinds(NamedTuple):
 
 
 class Broker:
-    """Broker 1, registered under epoch 101, which has heard that 1, 2 and 3 are alive."""
+    """Broker 1, registered under epoch 101, which takes 1, 2 and 3 for alive."""
 
     def __init__(self, design: ControlDesign | None = None, kinds: Kinds | None = None) -> None:
         kinds = kinds or Kinds()
@@ -56,7 +56,7 @@ class Broker:
         failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES,
         **fields: Any,
     ) -> list[Errors]:
-        """LeaderAndIsr says who leads; what comes of each partition."""
+        """Receive LeaderAndIsr; returns the error of each partition."""
         states = (
             leader_and_isr_state(leader, leader_epoch, partition, epoch, **fields)
             for partition in partitions or (T0,)
@@ -78,19 +78,19 @@ class Broker:
         return [error for _, error in getattr(response, "partitionErrors", ())] or [response.errorCode]
 
     def tell(self, *live: int, epoch: int = EPOCH, broker_epoch: int = BROKER_EPOCH) -> ControlResponse:
-        """UpdateMetadata says who is alive."""
+        """Receive UpdateMetadata with these live brokers."""
         return self.apis.handle(UpdateMetadataRequest(9, epoch, broker_epoch, (), live))
 
     def hosted(self, partition: TopicPartition = T0) -> HostedPartition:
-        """What it knows of a partition."""
+        """Its knowledge of a partition."""
         return self.manager.state.all_partitions[partition]
 
     def fetches(self, partition: TopicPartition = T0) -> tuple[int, int] | None:
-        """From whom it fetches a partition, and in which epoch."""
+        """The broker from which it fetches a partition, and the leader epoch."""
         return self.manager.state.fetchers.get(partition)
 
     def known(self) -> Any:
-        """All that it knows."""
+        """All its knowledge."""
         return copy.deepcopy((self.manager.state, self.cache.state))
 
 
@@ -104,9 +104,9 @@ def leader_and_isr_state(
     is_new: bool = False,
     isr: tuple[int, ...] | None = None,
 ) -> LeaderAndIsrPartitionState:
-    """What LeaderAndIsr says of a partition.
+    """LeaderAndIsr's state of a partition.
 
-    If they are not given, its partition epoch is its leader epoch, and its ISR all of its replicas.
+    By default, its partition epoch is its leader epoch, and its ISR all of its replicas.
     """
     version = leader_epoch if partition_epoch is None else partition_epoch
     in_sync = replicas if isr is None else isr

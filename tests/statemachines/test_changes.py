@@ -1,4 +1,4 @@
-"""What Kafka changed is recorded once: in which exact releases, and what that rests on."""
+"""Each change of Kafka's is recorded once, with exact releases and with its evidence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RUN = {
 EVERY = [release for releases in EXACT.values() for release in releases]
 
 
-# What a record is.
+# A record.
 
 TWICE = KafkaChange(sentence="A client looks.", before=True, since={"2.8.0": False, "3.0.1": True})
 
@@ -59,12 +59,12 @@ TWICE = KafkaChange(sentence="A client looks.", before=True, since={"2.8.0": Fal
     ],
 )
 def test_a_change_has_its_value_from_an_exact_release_on(release: str, value: bool) -> None:
-    """A line is its last release; so what was fixed in a line is fixed in it."""
+    """A line stands for its last release; so it has the fixes that were made within it."""
     assert TWICE.at(release) is value
 
 
 def test_an_invalid_release_is_refused() -> None:
-    """By its name."""
+    """With its name."""
     with pytest.raises(UnknownRelease, match=r"2\.8\.7"):
         TWICE.at("2.8.7")
 
@@ -88,22 +88,22 @@ def test_an_invalid_release_is_refused() -> None:
     ],
 )  # fmt: skip
 def test_a_change_prints_its_releases(recorded: KafkaChange[object], words: str) -> None:
-    """The first release of a line goes by the line's name."""
+    """The first release of a line is printed as the line."""
     assert str(recorded) == words
 
 
-def test_since_when_it_has_a_value_for_good() -> None:
-    """A value that it had from the beginning is of no release."""
+def test_the_release_that_gave_a_value_for_good() -> None:
+    """None if the value was there from the beginning."""
     assert (TWICE.first(True), TWICE.first(False)) == ("3.0.1", "2.8")
     assert (until("2.2.0", "It is").first(True), always("It is").first(True)) == (None, None)
 
 
-# The records.
+# All records.
 
 
 @rows("recorded", CHANGES)
 def test_each_names_exact_releases_in_order_and_changes_something_in_each(recorded: KafkaChange[object]) -> None:
-    """Older releases than all that are followed here are no less exact."""
+    """Also releases that are too old to be followed here."""
     firsts = list(recorded.since)
     assert firsts == sorted(firsts, key=numbers)
     assert all(first in EVERY or numbers(first) < numbers(EVERY[0]) for first in firsts)
@@ -112,14 +112,14 @@ def test_each_names_exact_releases_in_order_and_changes_something_in_each(record
 
 
 def test_shared_fields_are_one_record() -> None:
-    """Under one name."""
+    """With one name."""
     one, other = changes_of(Design), changes_of(ControlDesign)
     assert one.keys() & other.keys() == {"fence_zk", "broker_epoch"}
     assert all(one[name] is other[name] for name in one.keys() & other.keys())
 
 
 def test_every_field_that_releases_differ_in_is_a_record() -> None:
-    """But for the table, the failover, and what no release is asked for."""
+    """Except the table, the failover, and fields that no release sets."""
     for design in (Design, ControlDesign):
         hints = get_type_hints(design, include_extras=True)
         assert hints.keys() - changes_of(design).keys() <= {
@@ -127,7 +127,7 @@ def test_every_field_that_releases_differ_in_is_a_record() -> None:
         }
 
 
-def test_the_default_is_the_newest_release() -> None:
+def test_the_default_release_is_the_newest() -> None:
     """In both designs."""
     for name in changes_of(Design):
         assert getattr(Design(), name) == getattr(design_of(NEWEST), name)
@@ -151,10 +151,10 @@ def test_releases_of_a_line_differ(recorded: KafkaChange[bool], before: str, fir
     assert recorded.at(before) is not recorded.at(first)
 
 
-# What they rest on.
+# Evidence.
 
 
-def test_each_rule_is_known_somehow() -> None:
+def test_each_rule_has_evidence() -> None:
     """Or it is a proposal: then no release has it."""
     for rule, recorded in changes_of(ControlDesign).items():
         rests_on = recorded.provenance
@@ -165,8 +165,8 @@ def test_each_rule_is_known_somehow() -> None:
             assert not any(recorded.at(release) for release in EVERY), rule
 
 
-def test_rules_without_a_run_class_cite_source() -> None:
-    """What is only compared has classes of both kinds: with the rule, and without it."""
+def test_a_value_of_no_compared_class_is_by_source() -> None:
+    """A change that is only compared needs classes of both kinds: with the rule, and without it."""
     for rule, recorded in changes_of(ControlDesign).items():
         rests_on = recorded.provenance
         run = {release for classes in rests_on.compared for release in RUN[classes]}
@@ -175,12 +175,12 @@ def test_rules_without_a_run_class_cite_source() -> None:
 
 
 def test_cited_tests_exist() -> None:
-    """The files that run them."""
+    """As files that run the classes."""
     assert all((ROOT / classes.value).exists() for classes in Compared)
 
 
-def test_a_change_by_source_has_a_line_of_before_and_one_of_since() -> None:
-    """Of the very releases that changed it."""
+def test_a_change_by_source_has_a_line_before_and_one_since() -> None:
+    """Of the exact releases that changed it."""
     for name, recorded in CHANGES.items():
         tags = [line.tag for line in recorded.provenance.by_source]
         assert tags == sorted(tags, key=numbers), name
@@ -211,5 +211,5 @@ def test_a_line_can_be_looked_up() -> None:
     ],
 )  # fmt: skip
 def test_provenance_prints_as_text(rests_on: Provenance, words: str) -> None:
-    """Where only the ticket has the release, it says so."""
+    """If only the ticket names the release, it says so."""
     assert str(rests_on) == words

@@ -1,4 +1,4 @@
-"""A cluster in memory: what befalls it, in a fixed order and in any other."""
+"""A cluster in memory: events in a fixed order and in any order."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ def in_sync(cluster: Cluster, partition: TopicPartition = T0) -> set[int]:
     return {*cluster.partition(*partition).isr}
 
 
-# What befalls it.
+# Events.
 
 
 @rows("release", RELEASES)
-def test_a_follower_leads_when_its_leader_dies_and_who_returns_is_in_sync(release: str) -> None:
+def test_a_follower_leads_when_its_leader_dies_and_a_returning_broker_joins_the_isr(release: str) -> None:
     cluster = with_topic(release)
     cluster.crash(1)
     cluster.settle()
@@ -67,8 +67,8 @@ def test_a_follower_leads_when_its_leader_dies_and_who_returns_is_in_sync(releas
 
 
 @rows("release", RELEASES)
-def test_another_controller_goes_on_where_the_first_stopped(release: str) -> None:
-    """A topic is created, and no controller has looked at it when another one is elected."""
+def test_another_controller_continues_where_the_first_stopped(release: str) -> None:
+    """A topic is created, and a new controller is elected before the old one has seen it."""
     cluster = with_topic(release)
     cluster.create_topic("u", {0: (3, 1)})
     cluster.fail_over()
@@ -78,7 +78,7 @@ def test_another_controller_goes_on_where_the_first_stopped(release: str) -> Non
     assert [each.active for each in cluster.controllers.values()] == [False, True, False]
 
 
-def test_writes_of_a_replaced_controller_are_refused() -> None:
+def test_the_write_of_a_replaced_controller_is_refused() -> None:
     cluster = with_topic()
     cluster.create_topic("u", {0: (3, 1)})
     cluster.step(
@@ -92,7 +92,7 @@ def test_writes_of_a_replaced_controller_are_refused() -> None:
     assert not cluster.controllers[1].active
 
 
-def test_a_session_that_ends_costs_the_controller_its_office_and_no_replica_its_log() -> None:
+def test_a_session_end_costs_the_controller_its_office_and_no_replica_its_log() -> None:
     cluster = with_topic()
     before = cluster.controllers[1].me.broker_epoch
     cluster.expire_session(1)
@@ -106,7 +106,7 @@ def test_a_session_that_ends_costs_the_controller_its_office_and_no_replica_its_
 @rows("release", RELEASES)
 @rows("seed", SEEDS)
 def test_a_leader_whose_session_ends_is_in_sync_again(release: str, seed: int | None) -> None:
-    """Whether the controller has seen it go or not, in every order."""
+    """Whether or not the controller has noticed its failure, in every order."""
     cluster = with_topic(release)
     cluster.expire_session(2)
     cluster.settle(seed)
@@ -131,7 +131,7 @@ def test_a_partition_moves(release: str, seed: int | None) -> None:
 
 
 def test_a_topic_is_placed_on_the_brokers_that_are_registered() -> None:
-    """From the start index on, the others as many brokers further as the shift says; and with racks, which count."""
+    """From the start index on; the shift places the other replicas further on; and with racks."""
     cluster = Cluster((4, 1, 2, 3), down=(3,))
     cluster.create_topic("t", partitions=4, replication_factor=2)
     cluster.create_topic("u", partitions=2, replication_factor=2, start_index=2, shift=1)
@@ -167,7 +167,7 @@ def test_a_topic_that_cannot_be_placed_is_refused() -> None:
 @rows("release", RELEASES)
 @rows("seed", SEEDS)
 def test_a_topic_gets_partitions(release: str, seed: int | None) -> None:
-    """They begin where partition 0 does, and have leaders."""
+    """Their placement begins like that of partition 0, and they have leaders."""
     cluster = Cluster((1, 2, 3, 4), release)
     cluster.create_topic("t", {0: (2, 1), 1: (1, 4)})
     cluster.settle()
@@ -196,7 +196,7 @@ def test_partitions_that_cannot_be_added_are_refused() -> None:
 
 @rows("release, refused", [("0.11", ""), ("1.0.0", "tu"), ("2.3", "tu"), ("2.4", "t"), ("3.9", "t")])
 def test_partitions_are_not_added_while_others_move(release: str, refused: str) -> None:
-    """To no topic from 1.0 to 2.3, since to that topic; until 0.11 nobody asked."""
+    """From 1.0 to 2.3 while any topic moves, later only while this one does; until 0.11 there is no check."""
     cluster = Cluster((1, 2, 3), release)
     for topic in ("t", "u"):
         cluster.create_topic(topic, {0: (1, 2)})
@@ -231,7 +231,7 @@ def test_a_refused_reassignment_is_recorded() -> None:
 
 @rows("release", RELEASES)
 @rows("seed", SEEDS)
-def test_a_topic_goes_with_its_logs(release: str, seed: int | None) -> None:
+def test_a_deleted_topic_loses_its_logs(release: str, seed: int | None) -> None:
     cluster = with_topic(release)
     cluster.delete_topic("t")
     cluster.settle(seed)
@@ -241,7 +241,7 @@ def test_a_topic_goes_with_its_logs(release: str, seed: int | None) -> None:
 
 
 @rows("seed", SEEDS)
-def test_the_preferred_leads_when_that_is_asked_for(seed: int | None) -> None:
+def test_a_preferred_election_moves_the_leader(seed: int | None) -> None:
     cluster = with_topic()
     cluster.crash(1)
     cluster.settle()
@@ -253,8 +253,8 @@ def test_the_preferred_leads_when_that_is_asked_for(seed: int | None) -> None:
 
 
 @rows("release", RELEASES)
-def test_the_preferred_leads_again_when_the_controller_looks_by_itself(release: str) -> None:
-    """The first time five seconds after its failover, and again whenever it is time."""
+def test_the_automatic_rebalance_moves_the_leader(release: str) -> None:
+    """First five seconds after the failover, and again after each interval."""
     cluster = with_topic(release)
     for _ in range(2):
         cluster.crash(2)
@@ -280,7 +280,7 @@ def test_only_an_enabled_controller_rebalances() -> None:
 
 @rows("release", RELEASES)
 @rows("seed", SEEDS)
-def test_a_broker_that_shuts_down_hands_over_what_it_leads(release: str, seed: int | None) -> None:
+def test_a_broker_that_shuts_down_hands_over_its_leaderships(release: str, seed: int | None) -> None:
     cluster = with_topic(release)
     cluster.shut_down(1)
     cluster.settle(seed)
@@ -289,7 +289,7 @@ def test_a_broker_that_shuts_down_hands_over_what_it_leads(release: str, seed: i
     assert not any(isinstance(each, Failed) for each in cluster.history)
 
 
-def test_a_broker_goes_in_any_case_and_says_what_it_still_leads() -> None:
+def test_a_broker_stops_in_any_case_and_names_its_remaining_leaderships() -> None:
     cluster = Cluster((1, 2), logs=Behind([PartitionAndReplica(T0, 2)]))
     cluster.create_topic("t", {0: (1, 2)})
     cluster.settle()
@@ -318,7 +318,7 @@ class Behind:
         return replica not in self.replicas
 
 
-def test_all_die_and_who_was_last_in_sync_leads_again() -> None:
+def test_all_die_and_the_last_in_sync_replica_leads_again() -> None:
     cluster = with_topic()
     for broker in (1, 2, 3):
         cluster.crash(broker)
@@ -355,11 +355,11 @@ def test_refused_events_change_nothing() -> None:
     assert cluster.controller == 1
 
 
-# In any order.
+# Any order.
 
 
 def test_invariants_hold_in_every_order() -> None:
-    """A leader dies and returns: who leads, and who is in sync, does not depend on the order."""
+    """A leader dies and returns: the final leader and ISR do not depend on the order."""
     rests = set()
     for seed in range(20):
         cluster = with_topic()
@@ -387,17 +387,17 @@ print(*cluster.history, sep="\\n")
 
 
 def test_a_seed_gives_the_same_history_in_every_process() -> None:
-    """However strings hash there."""
+    """Whatever the hash seed there."""
 
-    def printed_history(release: str, hash_seed: str) -> str:
+    def printed(release: str, hash_seed: str) -> str:
         program = HISTORY.format(release=release)
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         return subprocess.run(
             [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
         ).stdout
 
-    assert printed_history("3.9", "1") == printed_history("3.9", "2") != ""
-    assert printed_history("2.3", "1") == printed_history("2.3", "2") != ""
+    assert printed("3.9", "1") == printed("3.9", "2") != ""
+    assert printed("2.3", "1") == printed("2.3", "2") != ""
 
 
 HAPPENINGS: dict[str, Callable[[Cluster, random.Random], object]] = {
@@ -412,7 +412,7 @@ HAPPENINGS: dict[str, Callable[[Cluster, random.Random], object]] = {
 
 
 def history_is_sound(history: Iterable[Effect]) -> None:
-    """Controllers follow each other; of each partition leader epochs do not go back, and leaders are in sync."""
+    """Controllers follow each other; a partition's leader epoch never decreases, and its leader is in sync."""
     elected = [each.epoch for each in history if isinstance(each, Elected)]
     assert elected == list(range(1, len(elected) + 1))
     last: dict[str, Any] = {}
@@ -430,13 +430,13 @@ def history_is_sound(history: Iterable[Effect]) -> None:
 
 
 def rest_is_sound(cluster: Cluster) -> None:
-    """The controller knows what ZooKeeper has, and who leads by ZooKeeper does, and nobody else in that epoch.
+    """The controller's cache equals ZooKeeper, whose leader leads, and no other broker does in that epoch.
 
-    There may be none: who is elected, or is not, when the session of another that was ends, may not hear of it (K1).
-    And who was controller before may tell no broker who leads: what it left in a batch then is still there (B21).
+    There may be no controller, since brokers may miss the end of the previous one's session (K1). And a former
+    controller, elected again, may announce no leader, because of the leftovers in its batch (B21).
 
-    In an older epoch another may: who is told that there is no leader, leads on; and what waits in a controller's
-    channels goes with the controller.
+    In an older epoch another broker may lead: one that learns that there is no leader continues to lead, and requests
+    in a controller's channels are lost with the controller.
     """
     left_over = any(
         isinstance(each, FailedStateChange) and each.cause is StateChangeFailure.BatchNotEmpty
@@ -472,7 +472,7 @@ def test_leaders_are_in_sync_after_any_events(happenings: Any, seed: int) -> Non
     for name, steps in happenings:
         try:
             HAPPENINGS[name](cluster, chance)
-        except (ValueError, IndexError):  # it cannot happen now
+        except (ValueError, IndexError):  # it is not possible now
             continue
         for _ in range(steps):
             if cluster.steps():
@@ -484,10 +484,10 @@ def test_leaders_are_in_sync_after_any_events(happenings: Any, seed: int) -> Non
 
 
 @rows("release, leads, knows", [("1.1", 2, False), ("2.1", 2, False), ("2.2", 3, True)])
-def test_until_2_1_a_leader_that_is_back_at_once_does_not_know_that_it_leads(
+def test_until_2_1_a_quickly_restarted_leader_does_not_know_that_it_leads(
     release: str, leads: int, knows: bool
 ) -> None:
-    """B5: to the controller it was never gone. Until 1.0 it registers so late that the controller looks before."""
+    """B5: the controller does not notice its absence. Until 1.0 it registers so late that the controller does."""
     cluster = with_topic(release)
     cluster.crash(2)
     cluster.restart(2)
@@ -497,10 +497,8 @@ def test_until_2_1_a_leader_that_is_back_at_once_does_not_know_that_it_leads(
 
 
 @rows("release, stays", [("0.10.1", True), ("0.11", True), ("1.1", True), ("2.0", False), ("3.9", False)])
-def test_until_1_1_a_topic_stays_that_is_to_be_deleted_before_a_controller_has_seen_it(
-    release: str, stays: bool
-) -> None:
-    """K9: who takes over has no states of its partitions."""
+def test_until_1_1_a_topic_stays_if_its_deletion_precedes_its_first_controller(release: str, stays: bool) -> None:
+    """K9: a new controller has no states of its partitions."""
     cluster = Cluster((1, 2, 3), release)
     cluster.create_topic("t", {0: (1, 2)})
     cluster.delete_topic("t")
@@ -512,14 +510,14 @@ def test_until_1_1_a_topic_stays_that_is_to_be_deleted_before_a_controller_has_s
 
 
 def writes(its: ClusterController) -> bool:
-    """Whether a controller writes next."""
+    """Whether a controller's next step is a write."""
     return its.processing is not None and any(isinstance(each, Multi) for each in its.events.requests(its.processing))
 
 
 def test_a_reelected_controller_meets_its_leftover_batch() -> None:
-    """B21: another was elected as it took a dead replica out of ISRs, and its write was refused.
+    """B21: another was elected while it removed a dead replica from ISRs, and its write was refused.
 
-    What it had for brokers stays, and when it is elected again, no replica is told who leads.
+    Its requests to brokers stay in the batch, and when it is elected again, no replica receives its leader.
     """
     cluster = with_topic()
     cluster.crash(3)
@@ -543,7 +541,7 @@ def test_a_reelected_controller_meets_its_leftover_batch() -> None:
 
 @rows("release", ["0.10.1", "0.10.2", "0.11", "1.0", "1.1", "3.9"])
 def test_a_session_may_end_between_any_two_steps(release: str) -> None:
-    """The broker registers anew, and there is a controller; until 1.0 what was asked is asked again."""
+    """The broker registers anew, and there is a controller; until 1.0 the request is repeated."""
     for steps in range(24):
         cluster = Cluster((1, 2, 3), release)
         cluster.create_topic("t", {0: (1, 2)})
@@ -555,8 +553,8 @@ def test_a_session_may_end_between_any_two_steps(release: str) -> None:
         assert cluster.controller is not None, steps
 
 
-def test_a_broker_that_stops_does_not_wait_for_one_that_is_gone() -> None:
-    """It was told who is controller, which has stopped meanwhile: it asks the next one."""
+def test_a_stopping_broker_does_not_wait_for_a_dead_controller() -> None:
+    """The controller that it knows has stopped meanwhile: it asks the next one."""
     cluster = with_topic()
     cluster.shut_down(2)
     while not isinstance(cluster.brokers[2].shutdown, AskController):
@@ -579,8 +577,8 @@ def test_a_broker_whose_node_was_made_by_hand_does_not_start(release: str) -> No
 
 
 @rows("release", ["0.11", "1.0"])
-def test_a_cluster_in_which_no_controller_can_take_over_says_that_it_comes_to_no_rest(release: str) -> None:
-    """A topic's nodes are gone, but for that which asks for its deletion; real brokers go on for ever, too."""
+def test_a_cluster_without_a_successful_failover_reports_that_it_does_not_settle(release: str) -> None:
+    """A topic's nodes are gone, except its deletion request; real brokers fail over for ever, too."""
     cluster = with_topic(release)
     cluster.crash(1, 2, 3)
     cluster.zookeeper.create(None, delete_topics_topic_path("gone"))
@@ -590,7 +588,7 @@ def test_a_cluster_in_which_no_controller_can_take_over_says_that_it_comes_to_no
 
 
 def test_impossible_calls_are_refused() -> None:
-    """In one line, and nothing has happened."""
+    """In one line; nothing changes."""
     with pytest.raises(ValueError, match="there is no broker 7; there are 1, 2"):
         Cluster((1, 2), down=(7,))
     with pytest.raises(ValueError, match="there is no broker 9"):
@@ -625,13 +623,13 @@ IMPOSSIBLE: list[tuple[Callable[[Cluster], object], str]] = [
 def test_refusals_name_the_alternatives(asked: Callable[[Cluster], object], refused: str) -> None:
     cluster = with_topic()
     cluster.create_topic("a.b", {0: (1,)})
-    before = all_there_is(cluster)
+    before = whole_state(cluster)
     with pytest.raises(ValueError, match=refused):
         asked(cluster)
-    assert all_there_is(cluster) == before
+    assert whole_state(cluster) == before
 
 
-def test_the_deletion_of_a_topic_is_asked_for_once() -> None:
+def test_the_deletion_of_a_topic_is_requested_once() -> None:
     cluster = with_topic()
     cluster.delete_topic("t")
     with pytest.raises(ValueError, match="the deletion of topic t is requested already"):
@@ -639,7 +637,7 @@ def test_the_deletion_of_a_topic_is_asked_for_once() -> None:
 
 
 def test_a_replica_may_be_assigned_to_an_unknown_broker() -> None:
-    """As in Kafka, which does not look: it is as if the broker were down."""
+    """As in Kafka, which does not check: the broker counts as down."""
     cluster = with_topic()
     cluster.create_topic("u", {0: (9, 1)})
     cluster.settle()
@@ -659,7 +657,7 @@ UNKNOWN = "the election of t-7 is refused: UNKNOWN_TOPIC_OR_PARTITION"
     ],
 )
 def test_unknown_partitions_are_refused(release: str, elected: str) -> None:
-    """The controller says so, or the tool does; it is in the history."""
+    """By the controller or by the tool; the history has it."""
     cluster = with_topic(release)
     before = cluster.partitions()
     cluster.elect([("t", 7)])
@@ -668,14 +666,14 @@ def test_unknown_partitions_are_refused(release: str, elected: str) -> None:
     cluster.settle()
     cluster.reassign({T0: (1, 9)})
     cluster.settle()
-    failures = [each.what for each in cluster.history if isinstance(each, Failed)]
-    assert [each.startswith("the reassignment ") for each in failures] == [False, True, True]
-    assert failures[0] == elected
+    printed = [each.what for each in cluster.history if isinstance(each, Failed)]
+    assert [each.startswith("the reassignment ") for each in printed] == [False, True, True]
+    assert printed[0] == elected
     assert cluster.partitions() == before
 
 
-def test_a_step_is_of_its_kind() -> None:
-    """Tuples of different kinds are equal to Python."""
+def test_steps_of_different_kinds_are_different() -> None:
+    """Python takes tuples of different kinds for equal."""
     cluster = with_topic()
     cluster.crash(1)
     of_controller = cluster.steps()[0]
@@ -683,7 +681,7 @@ def test_a_step_is_of_its_kind() -> None:
         cluster.step(AdvanceShutdown(*of_controller))
 
 
-# Whatever it is asked.
+# Any call.
 
 NAMES = st.sampled_from(["t", "u", "a.b", "a_b", ".", "..", "", "t/partitions", "a b", "x" * 249, "x" * 250])
 PLAIN = st.none() | st.booleans() | st.integers(-2, 5) | st.floats() | NAMES | st.text(max_size=2)
@@ -719,7 +717,7 @@ ARGUMENTS: dict[str, st.SearchStrategy[tuple[Any, ...]]] = {
 
 
 def refusal(of: Callable[[], object]) -> ValueError | None:
-    """What it is refused with; None: it happens."""
+    """The refusal; None: the call succeeds."""
     try:
         of()
     except ValueError as refused:
@@ -727,20 +725,20 @@ def refusal(of: Callable[[], object]) -> ValueError | None:
     return None
 
 
-def all_there_is(cluster: Cluster) -> Any:
-    """What may not change."""
+def whole_state(cluster: Cluster) -> Any:
+    """Everything that a refused call may not change."""
     return list(cluster.history), dict(cluster.zookeeper.state.nodes), cluster.steps(), cluster.live
 
 
 @given(st.sampled_from(RELEASES), st.data())
 @settings(deadline=None)
-def test_any_operation_happens_or_is_refused_in_one_line(release: str, data: st.DataObject) -> None:
+def test_every_call_succeeds_or_is_refused_in_one_line(release: str, data: st.DataObject) -> None:
     cluster = with_topic(release)
     cluster.create_topic("a.b", {0: (1,)})
     for name, arguments in data.draw(st.lists(st.sampled_from(sorted(ARGUMENTS)).flatmap(asked), max_size=4)):
-        before = all_there_is(cluster)
+        before = whole_state(cluster)
         refused = refusal(partial(getattr(cluster, name), *arguments))
-        assert refused is None or all_there_is(cluster) == before
+        assert refused is None or whole_state(cluster) == before
         assert "\n" not in str(refused)
     cluster.settle()
     assert not cluster.steps()
@@ -764,7 +762,7 @@ def asked(method: str) -> st.SearchStrategy[tuple[str, tuple[Any, ...]]]:
     )
 )
 @settings(deadline=None)
-def test_a_cluster_is_as_it_is_asked_for_or_refused_in_one_line(arguments: dict[str, Any]) -> None:
+def test_a_cluster_is_made_as_described_or_refused_in_one_line(arguments: dict[str, Any]) -> None:
     refused = refusal(lambda: Cluster(**arguments))
     assert "\n" not in str(refused)
     if refused is not None:

@@ -1,6 +1,6 @@
-"""What a `Cluster` is made of, wrong in one point each, and the scenario that tells each from what is right.
+"""The parts of a `Cluster` with one mistake each, and the scenario that detects each mistake.
 
-The scenarios look at a whole cluster from outside: who leads, who is in sync, what is in its history.
+The scenarios observe a whole cluster from outside: its leaders, its ISRs, its history.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def one_broker_is_controller(_: Kind) -> None:
     assert [broker for broker, each in cluster.controllers.items() if each.context.state.all_topics] == [2]
 
 
-def who_reads_that_another_is_controller_resigns(_: Kind) -> None:
+def a_controller_that_reads_another_resigns(_: Kind) -> None:
     cluster = with_topic()
     cluster.zookeeper.set(None, CONTROLLER, 2)
     cluster.settle()
@@ -59,15 +59,15 @@ def who_reads_that_another_is_controller_resigns(_: Kind) -> None:
 
 
 def a_new_controller_elects_for_the_dead(_: Kind) -> None:
-    """At the cost of two epochs: without the dead in the ISR, and then with a leader."""
+    """With two increments of the leader epoch: first the dead leaves the ISR, then there is a leader."""
     cluster = with_topic()
     cluster.crash(1)
     cluster.settle()
     assert (leader(cluster), cluster.partitions()[T0].leader_epoch) == (2, 2)
 
 
-def followers_fetch_from_leaders_that_they_have_heard_of(_: Kind) -> None:
-    """Also if all brokers start at once, and know nothing [KAFKA-4443]."""
+def followers_fetch_from_live_leaders(_: Kind) -> None:
+    """Even if all brokers start at once, and know nothing [KAFKA-4443]."""
     cluster = with_topic()
     cluster.crash(1, 2, 3)
     cluster.restart(1, 2, 3)
@@ -75,7 +75,7 @@ def followers_fetch_from_leaders_that_they_have_heard_of(_: Kind) -> None:
     assert all(len(each.replica_manager.state.fetchers) == 1 for each in cluster.brokers.values() if each.broker != 3)
 
 
-def who_catches_up_joins_the_isr(_: Kind) -> None:
+def a_replica_that_catches_up_joins_the_isr(_: Kind) -> None:
     for release in ("2.6", "3.9"):
         cluster = with_topic(release)
         cluster.crash(3)
@@ -118,8 +118,8 @@ def behind(release: str = "3.9") -> tuple[Cluster, Behind]:
     return cluster, logs
 
 
-def no_replica_joins_a_leader_that_goes(_: Kind) -> None:
-    """So it goes with what it leads, since 3.3 [INELIGIBLE_REPLICA]."""
+def no_replica_joins_the_isr_of_a_leader_that_shuts_down(_: Kind) -> None:
+    """So since 3.3 it stops with its leaderships [INELIGIBLE_REPLICA]."""
     cluster, logs = behind()
     cluster.shut_down(1)
     while AdvanceShutdown(1, "Backoff") not in cluster.steps():
@@ -129,7 +129,7 @@ def no_replica_joins_a_leader_that_goes(_: Kind) -> None:
     assert Failed("broker 1 stops, though it still leads t-0") in cluster.history
 
 
-def who_is_behind_is_not_elected(_: Kind) -> None:
+def a_replica_that_is_behind_is_not_elected(_: Kind) -> None:
     cluster, _logs = behind()
     cluster.crash(1)
     cluster.settle()
@@ -137,7 +137,7 @@ def who_is_behind_is_not_elected(_: Kind) -> None:
     assert leader(cluster) is None
 
 
-def who_is_in_sync_is_elected(_: Kind) -> None:
+def a_replica_that_is_in_sync_is_elected(_: Kind) -> None:
     cluster = with_topic()
     cluster.shut_down(1)
     cluster.settle()
@@ -146,7 +146,7 @@ def who_is_in_sync_is_elected(_: Kind) -> None:
 
 
 def a_request_for_an_earlier_registration_is_refused(_: Kind) -> None:
-    """The broker that returns before its death was noticed is told anew, and no replica leads in two epochs."""
+    """A broker that restarts unnoticed is informed anew, and no replica leads in two epochs."""
     cluster = with_topic()
     old = cluster.controllers[1].channels
     cluster.create_topic("u", {0: (3, 2)})
@@ -168,7 +168,7 @@ class ElectsUnderTheEpochOfBefore(ElectingController):
 
 
 class StaysInOffice(ElectingController):
-    """It forgets its context, and takes itself for controller all the same."""
+    """It forgets its context, but still takes itself for the controller."""
 
     def resign(self, me: ControllerProcess) -> ControllerProcess:
         return me
@@ -190,7 +190,7 @@ class DoesNotElectAtFirst(ControlDesign):
 
 
 class ReadsAssignmentsBeforeTopics(ControlDesign):
-    """Of no topic, for it knows of none."""
+    """So it reads those of no topic."""
 
     failover_steps = exchanged(FAILOVER, stages.TOPICS_1_1, stages.ASSIGNED_2_8)
 
@@ -252,19 +252,19 @@ class TakesWhatIsForAnother(KafkaApis):
 
 MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
     (ElectsUnderTheEpochOfBefore, each_election_has_an_epoch_of_its_own),
-    (StaysInOffice, who_reads_that_another_is_controller_resigns),
+    (StaysInOffice, a_controller_that_reads_another_resigns),
     (KeepsItsContext, one_broker_is_controller),
     (DoesNotElectAtFirst, a_new_controller_elects_for_the_dead),
     (ReadsAssignmentsBeforeTopics, a_new_controller_elects_for_the_dead),
     (ElectsBeforeTheDeadLeave, a_new_controller_elects_for_the_dead),
-    (TellsOfBrokersAfterLeaders, followers_fetch_from_leaders_that_they_have_heard_of),
-    (TakesNoReplicaIn, who_catches_up_joins_the_isr),
-    (TakesNoReplicaInByZooKeeper, who_catches_up_joins_the_isr),
+    (TellsOfBrokersAfterLeaders, followers_fetch_from_live_leaders),
+    (TakesNoReplicaIn, a_replica_that_catches_up_joins_the_isr),
+    (TakesNoReplicaInByZooKeeper, a_replica_that_catches_up_joins_the_isr),
     (DoesNotLearnItsIsr, the_leader_knows_the_isr_that_was_written),
     (ForgetsTheIsrThatItWrote, the_controller_knows_the_isr_that_was_written),
-    (FindsEveryReplicaEligible, no_replica_joins_a_leader_that_goes),
-    (ElectsUncleanly, who_is_behind_is_not_elected),
-    (ElectsWhoGoes, who_is_in_sync_is_elected),
+    (FindsEveryReplicaEligible, no_replica_joins_the_isr_of_a_leader_that_shuts_down),
+    (ElectsUncleanly, a_replica_that_is_behind_is_not_elected),
+    (ElectsWhoGoes, a_replica_that_is_in_sync_is_elected),
     (TakesWhatIsForAnother, a_request_for_an_earlier_registration_is_refused),
 ]
 

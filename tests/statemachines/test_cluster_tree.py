@@ -1,4 +1,4 @@
-"""A cluster in memory and Kafka's nodes: what they hold, in a live ZooKeeper too, and a cluster made of them."""
+"""A cluster in memory and Kafka's nodes: their content, also in a live ZooKeeper, and a cluster made of them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from tests.statemachines.znodes.written import Written
 
 Clients = Callable[..., KazooClient]
 BESIDE = ("/config/clients/", "/config/users/", "/config/brokers/", "/latest_producer_id_block")
-"""What brokers wrote that no cluster in memory keeps."""
+"""Nodes of real brokers that no cluster in memory keeps."""
 REASSIGNMENT = b'{"partitions":[{"topic":"t","partition":0,"replicas":[1,1]}]}'
 
 
 def healthy(release: str) -> Cluster:
-    """One with two topics, at rest."""
+    """A cluster with two topics, at rest."""
     cluster = Cluster((1, 2, 3), release)
     cluster.create_topic("t", {0: (1, 2, 3), 1: (3,), **dict.fromkeys(range(2, 11), (2, 1))})
     cluster.create_topic("u", {0: (3, 1)})
@@ -47,11 +47,11 @@ def in_use(release: str) -> Cluster:
 
 
 def led(cluster: Cluster) -> list[object]:
-    """What each partition has, but for its leader's epoch."""
+    """The state of each partition, without its leader epoch."""
     return [(partition, *status[:3]) for partition, status in cluster.partitions().items()]
 
 
-def test_racks_stand_in_registrations_and_are_read_from_them() -> None:
+def test_racks_are_written_to_and_read_from_registrations() -> None:
     cluster = Cluster((1, 2, 3), racks={1: "a", 2: "a", 3: "b"})
     assert json.loads(cluster.znodes()["/brokers/ids/3"])["rack"] == "b"
     again = Cluster.from_znodes(cluster.znodes())
@@ -60,8 +60,8 @@ def test_racks_stand_in_registrations_and_are_read_from_them() -> None:
 
 
 @rows("release", RELEASES)
-def test_a_cluster_is_made_again_of_its_nodes(release: str) -> None:
-    """It has the same nodes, and keeps them when its controller has taken over."""
+def test_a_cluster_is_rebuilt_from_its_nodes(release: str) -> None:
+    """It has the same nodes, and keeps them after its controller's failover."""
     cluster = healthy(release)
     again = Cluster.from_znodes(cluster.znodes(), release)
     assert again.partitions() == cluster.partitions()
@@ -70,8 +70,8 @@ def test_a_cluster_is_made_again_of_its_nodes(release: str) -> None:
 
 
 @rows("release", RELEASES)
-def test_a_cluster_with_a_dead_broker_is_made_again(release: str) -> None:
-    """It goes on as the other does; since 2.3 a controller that takes over writes some leaders in a later epoch."""
+def test_a_cluster_with_a_dead_broker_is_rebuilt(release: str) -> None:
+    """It continues like the original; since 2.3 the failover writes some leaders in a later epoch."""
     cluster = in_use(release)
     again = Cluster.from_znodes(cluster.znodes(), release)
     assert (again.live, led(again)) == (cluster.live, led(cluster))
@@ -83,8 +83,8 @@ def test_a_cluster_with_a_dead_broker_is_made_again(release: str) -> None:
 
 
 @rows("release", WRITTEN)
-def test_a_cluster_of_real_brokers_goes_on_in_memory(release: str) -> None:
-    """What they wrote comes out again to the byte, and no node is there that they have not."""
+def test_a_cluster_of_real_brokers_continues_in_memory(release: str) -> None:
+    """Their nodes are written again byte for byte, and no others."""
     tree = Written.read(release).tree
     cluster = Cluster.from_znodes(tree, release)
     cluster.settle()
@@ -110,7 +110,7 @@ def test_pending_requests_are_done_by_the_next_controller() -> None:
     assert led(again) == [(("t", 0), ReplicaAssignment((2,)), 2, (2,))]
 
 
-def test_that_unclean_elections_are_permitted_is_kept() -> None:
+def test_permission_for_unclean_elections_is_kept() -> None:
     cluster = Cluster((1, 2))
     cluster.create_topic("t", {0: (1, 2)})
     cluster.settle()
@@ -126,7 +126,7 @@ def test_that_unclean_elections_are_permitted_is_kept() -> None:
     assert again.partition("t", 0).leader == 2
 
 
-def test_details_that_are_said_are_written() -> None:
+def test_given_details_are_written() -> None:
     cluster = Cluster((1,))
     cluster.create_topic("t", {0: (1,)})
     cluster.allow_unclean("t")
@@ -193,7 +193,7 @@ def test_invalid_trees_are_refused(changed: dict[str, bytes], says: str) -> None
 
 
 def test_ignored_nodes_are_reported() -> None:
-    """What is none of Kafka's, and what a tree says of topics that are not there."""
+    """Nodes that are not Kafka's, and nodes about missing topics."""
     tree = in_use("1.0").znodes()
     state = tree["/brokers/topics/t/partitions/0/state"]
     of_none = {"/admin/delete_topics/x": b"", "/brokers/topics/x/partitions/0/state": state}

@@ -1,7 +1,7 @@
-"""Controllers that are wrong in one point each, and the scenario that tells each of them from the right one.
+"""Controllers with one mistake each, and the scenario that detects each of them.
 
 A battery of short scenarios passes on the classes as they are. Each mutant breaks one rule on purpose, and the
-scenario named beside it must fail: what no scenario notices, no test guards.
+scenario beside it must fail: a rule that no scenario depends on is not tested.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from tests.statemachines.control import EPOCH, T0, T1, Cluster
 
 
 class Kinds(NamedTuple):
-    """The classes that a cluster is made of, one of which may be a mutant."""
+    """The classes of a cluster, one of which may be a mutant."""
 
     partitions: type[PartitionStateMachine] = PartitionStateMachine
     replicas: type[ReplicaStateMachine] = ReplicaStateMachine
     batch: type[ControllerBrokerRequestBatch] = ControllerBrokerRequestBatch
 
     def cluster(self, live: Iterable[int] = (1, 2, 3)) -> Cluster:
-        """A cluster of these."""
+        """A cluster of these classes."""
         return Cluster(live, partitions=self.partitions, replicas=self.replicas, batch=self.batch)
 
 
@@ -80,7 +80,7 @@ def elects_without_the_dead(kinds: Kinds) -> None:
 
 
 def elects_no_one_who_leaves(kinds: Kinds) -> None:
-    """A broker that is shutting down is not elected, however the election came about."""
+    """A broker that is shutting down is not elected, whatever caused the election."""
     for strategy in (OFFLINE, CONTROLLED_SHUTDOWN):
         cluster = kinds.cluster()
         cluster.shut_down(1)
@@ -90,7 +90,7 @@ def elects_no_one_who_leaves(kinds: Kinds) -> None:
 
 
 def begins_each_change_with_an_empty_batch(kinds: Kinds) -> None:
-    """A second change is possible, and sends what is its own."""
+    """A second change is possible, and sends only its own requests."""
     cluster = kinds.cluster()
     cluster.lead(T0, 1, (1, 2))
     cluster.lead(T1, 1, (1, 2))
@@ -101,7 +101,7 @@ def begins_each_change_with_an_empty_batch(kinds: Kinds) -> None:
 
 
 def stays_new(kinds: Kinds) -> None:
-    """A replica that is told twice in a batch is new if it was new once."""
+    """A replica with two entries in a batch is new if either says so."""
     cluster = kinds.cluster()
     cluster.lead(T0, 1, (1, 2))
     known = cluster.context.leadership_of(T0)
@@ -114,7 +114,7 @@ def stays_new(kinds: Kinds) -> None:
 
 
 def stays_deleted(kinds: Kinds) -> None:
-    """A replica that is to be deleted and then to stop is deleted."""
+    """A replica with a deletion and then a stop is deleted."""
     cluster = kinds.cluster()
     for delete in (True, False):
         cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete)
@@ -134,7 +134,7 @@ def tells_replicas_before_metadata(kinds: Kinds) -> None:
 
 
 def stops_replicas_last(kinds: Kinds) -> None:
-    """A broker is told to stop a replica behind whatever else the batch has for it."""
+    """StopReplica goes to a broker after all other requests of the batch."""
     cluster = kinds.cluster()
     cluster.lead(T0, 1, (1, 2))
     cluster.replicas_become(OfflineReplica, (T0, 2))
@@ -145,7 +145,7 @@ def stops_replicas_last(kinds: Kinds) -> None:
 
 
 def tells_who_is_leaving(kinds: Kinds) -> None:
-    """A broker that is shutting down is told who leads in its place."""
+    """A broker that is shutting down receives its new leaders."""
     cluster = kinds.cluster()
     cluster.shut_down(1)
     cluster.lead(T0, 1, (1, 2))
@@ -155,7 +155,7 @@ def tells_who_is_leaving(kinds: Kinds) -> None:
 
 
 def says_which_broker_is_meant(kinds: Kinds) -> None:
-    """Each request has the epoch of the broker that it goes to."""
+    """Each request has the epoch of its receiver."""
     cluster = kinds.cluster()
     cluster.lead(T0, 1, (1, 2))
     cluster.replicas_become(OfflineReplica, (T0, 2))
@@ -163,7 +163,7 @@ def says_which_broker_is_meant(kinds: Kinds) -> None:
 
 
 def is_fenced(kinds: Kinds) -> None:
-    """A controller that has been replaced writes nothing."""
+    """A replaced controller writes nothing."""
     cluster = kinds.cluster()
     cluster.lead(T0, 4, (4, 1), replicas=(4, 1))
     handled = cluster.become(OnlinePartition, T0, strategy=OFFLINE, before={1: cluster.elect_another_controller})
@@ -172,7 +172,7 @@ def is_fenced(kinds: Kinds) -> None:
 
 
 def leaves_what_it_had_added(kinds: Kinds) -> None:
-    """A change that is cut short leaves the batch dirty, and the next one is refused."""
+    """A change that fails leaves the batch dirty, and the next one is refused."""
     cluster = kinds.cluster()
     cluster.lead(T0, 1, (1, 2))
     cluster.replicas_become(OfflineReplica, (T0, 2), before={1: cluster.elect_another_controller})
@@ -182,7 +182,7 @@ def leaves_what_it_had_added(kinds: Kinds) -> None:
 
 
 def looks_again_after_a_conflict(kinds: Kinds) -> None:
-    """What another wrote is read, not overwritten; and the others are not written twice."""
+    """The other write is read, not overwritten; partitions without conflict are not written twice."""
     cluster = kinds.cluster()
     for partition in (T0, T1):
         cluster.lead(partition, 4, (4, 1, 2), replicas=(4, 1, 2))
@@ -193,7 +193,7 @@ def looks_again_after_a_conflict(kinds: Kinds) -> None:
 
 
 def does_not_touch_a_newer_one(kinds: Kinds) -> None:
-    """What a newer controller has written stays."""
+    """The write of a newer controller stays."""
     cluster = kinds.cluster()
     cluster.lead(T0, 4, (4, 1), replicas=(4, 1), controller_epoch=EPOCH + 1)
     cluster.become(OnlinePartition, T0, strategy=OFFLINE)
@@ -201,7 +201,7 @@ def does_not_touch_a_newer_one(kinds: Kinds) -> None:
 
 
 def goes_offline_only_out_of_the_isr(kinds: Kinds) -> None:
-    """A replica that could not be taken out keeps its state."""
+    """A replica that could not be removed from the ISR keeps its state."""
     cluster = kinds.cluster()
     cluster.lead(T0, 1, (1, 2))
     cluster.zookeeper.delete(None, "/brokers/topics/t/partitions/0/state")
@@ -210,7 +210,7 @@ def goes_offline_only_out_of_the_isr(kinds: Kinds) -> None:
 
 
 def goes_by_the_table(kinds: Kinds) -> None:
-    """What the table has not is refused."""
+    """A transition that is not in the table is refused."""
     cluster = kinds.cluster()
     cluster.lead(T0, 1, (1, 2))
     cluster.replicas_become(ReplicaDeletionStarted, (T0, 2))
@@ -219,7 +219,7 @@ def goes_by_the_table(kinds: Kinds) -> None:
 
 
 def does_not_make_a_leader_new(kinds: Kinds) -> None:
-    """A replica that leads is not told that it is new."""
+    """A replica that leads is not marked new."""
     cluster = kinds.cluster()
     cluster.lead(T0, 1, (1, 2))
     cluster.context.remove_replica_state(PartitionAndReplica(T0, 1))
@@ -231,7 +231,7 @@ def does_not_make_a_leader_new(kinds: Kinds) -> None:
 
 
 class DoesNotClearTheBatch(ControllerBrokerRequestBatch):
-    """What has been sent stays in the batch."""
+    """Sent requests stay in the batch."""
 
     def send_requests_to_brokers(self, controller_epoch: int) -> None:
         state = self.state
@@ -246,7 +246,7 @@ class DoesNotClearTheBatch(ControllerBrokerRequestBatch):
 
 
 class ClearsTheBatchFirst(ControllerBrokerRequestBatch):
-    """A change forgets what an earlier one has left behind, so that no batch is dirty. [proposed: KAFKA-12315]"""
+    """A change forgets the leftovers of an earlier one, so no batch is dirty. [proposed: KAFKA-12315]"""
 
     def new_batch(self) -> None:
         self.clear()
@@ -291,7 +291,7 @@ class SendsStopsFirst(ControllerBrokerRequestBatch):
 
 
 class TellsTheLiveAlone(ControllerBrokerRequestBatch):
-    """A broker that is shutting down is told nothing any more. [KAFKA-7482]"""
+    """A broker that is shutting down receives no more requests. [KAFKA-7482]"""
 
     def send_requests_to_brokers(self, controller_epoch: int) -> None:
         for broker in self.context.state.shutting_down_broker_ids:
@@ -300,7 +300,7 @@ class TellsTheLiveAlone(ControllerBrokerRequestBatch):
 
 
 class ForgetsBrokerEpochs(ControllerBrokerRequestBatch):
-    """Requests are for whichever broker has the id. [until 2.1, KAFKA-7235]"""
+    """Requests are for any broker with the id. [until 2.1, KAFKA-7235]"""
 
     def send_requests_to_brokers(self, controller_epoch: int) -> None:
         send = self.send
@@ -312,14 +312,14 @@ class ForgetsBrokerEpochs(ControllerBrokerRequestBatch):
 
 
 class LastMemberLeaves(ReplicaStateMachine):
-    """The last-member rule is dropped."""
+    """The last member of an ISR leaves it, too."""
 
     def _isr_without(self, replica: BrokerId, isr: tuple[BrokerId, ...], unclean: bool) -> tuple[BrokerId, ...]:
         return super()._isr_without(replica, isr, True)
 
 
 class KeepsTheDeadFollower(ReplicaStateMachine):
-    """A dead replica is kept in the ISR."""
+    """A dead replica stays in the ISR."""
 
     def _isr_without(self, replica: BrokerId, isr: tuple[BrokerId, ...], unclean: bool) -> tuple[BrokerId, ...]:
         return isr
@@ -333,7 +333,7 @@ class RemovesInTheSameEpoch(ReplicaStateMachine):
 
 
 class GoesOfflineAnyhow(ReplicaStateMachine):
-    """A replica that could not be taken out of the ISR is offline."""
+    """A replica that could not be removed from the ISR is offline."""
 
     def _not_removed(self, change: ReplicaStateChange, partition: TopicPartition, cause: Any) -> None:
         super()._not_removed(change, partition, cause)
@@ -341,7 +341,7 @@ class GoesOfflineAnyhow(ReplicaStateMachine):
 
 
 class AsksNoTable(ReplicaStateMachine):
-    """Any state may follow any."""
+    """Any state may follow any other."""
 
     def _may_become(self, replica: PartitionAndReplica, target: ReplicaState) -> bool:
         return True
@@ -351,7 +351,7 @@ class AsksNoTable(ReplicaStateMachine):
 
 
 class MakesLeadersNew(ReplicaStateMachine):
-    """Who leads is told that it is new."""
+    """A replica that leads is marked new."""
 
     def _enter(
         self, replica: PartitionAndReplica, target: ReplicaState, known: LeaderIsrAndControllerEpoch | None
@@ -365,7 +365,7 @@ class MakesLeadersNew(ReplicaStateMachine):
 
 
 def same_epoch(change: Any) -> Any:
-    """The change, but for the leader epochs that it writes."""
+    """The change, with its leader epochs unchanged."""
     if change.due is not ZkBatch.SetTopicPartitionStates:
         return change
     updates = (
@@ -378,14 +378,14 @@ def same_epoch(change: Any) -> Any:
 
 
 class ElectsInTheSameEpoch(PartitionStateMachine):
-    """The leader epoch is not incremented by an election."""
+    """An election does not increment the leader epoch."""
 
     def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
         return super().requests(same_epoch(change))
 
 
 class ElectsWhoIsLeaving(PartitionStateMachine):
-    """A broker that is shutting down is as good as any."""
+    """A broker that is shutting down is a candidate like any other."""
 
     def _up_and_leaving(
         self, partition: TopicPartition, brokers: Iterable[int]
@@ -394,7 +394,7 @@ class ElectsWhoIsLeaving(PartitionStateMachine):
 
 
 class KeepsTheDeadInTheIsr(PartitionStateMachine):
-    """An election leaves the ISR as it was."""
+    """An election does not change the ISR."""
 
     def _elected(self, partition: TopicPartition, leader_and_isr: LeaderAndIsr, *how: Any) -> PartitionUpdate | None:
         update = super()._elected(partition, leader_and_isr, *how)
@@ -404,7 +404,7 @@ class KeepsTheDeadInTheIsr(PartitionStateMachine):
 
 
 class IsNotFenced(PartitionStateMachine):
-    """Writes are not fenced, and the answers are made to look as if they were."""
+    """Writes are not fenced, and the responses are padded as if they were."""
 
     def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
         return tuple(
@@ -414,7 +414,7 @@ class IsNotFenced(PartitionStateMachine):
 
 
 class OverwritesConflicts(PartitionStateMachine):
-    """A state that another has written in between is written over."""
+    """It overwrites a state that another has written in between."""
 
     def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         taken = [
@@ -425,7 +425,7 @@ class OverwritesConflicts(PartitionStateMachine):
 
 
 class RetriesEverything(PartitionStateMachine):
-    """One conflict, and all partitions are elected for again."""
+    """One conflict repeats the election of all partitions."""
 
     def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         step = super()._written(change, responses)
@@ -433,7 +433,7 @@ class RetriesEverything(PartitionStateMachine):
 
 
 class GivesUpAfterAConflict(PartitionStateMachine):
-    """A state that another has written in between is let be."""
+    """It leaves a state alone that another has written in between."""
 
     def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
         step = super()._written(change, responses)
@@ -441,7 +441,7 @@ class GivesUpAfterAConflict(PartitionStateMachine):
 
 
 class TrustsNewerControllers(PartitionStateMachine):
-    """It is not asked who wrote a state."""
+    """It does not check which controller wrote a state."""
 
     def decoded(self, response: ZkResponse) -> Any:
         if response.data is not None:

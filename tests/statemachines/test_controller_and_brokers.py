@@ -1,7 +1,7 @@
-"""The control plane as a whole: a controller, its channels, the brokers behind them, and leaders that change ISRs.
+"""The control plane as a whole: a controller, its channels, its brokers, and leaders that change ISRs.
 
-Brokers die, come again, fall behind and catch up; controllers follow each other; replies are lost, and requests of
-channels that are gone arrive late. When all of it has come to rest, every broker is where the controller says it is.
+Brokers die, restart, fall behind and catch up; controllers follow each other; replies are lost, and requests of
+closed channels arrive late. At rest, every broker must be in the state that the controller has for it.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Broker:
         self.start(0)
 
     def start(self, epoch: int) -> None:
-        """It starts, registered under this epoch, and knows nothing but its logs."""
+        """Start, registered under this epoch, with the logs as only knowledge."""
         self.epoch, self.up = epoch, True
         self.cache.state = InMemoryMetadata()
         self.replicas.restart()
@@ -50,7 +50,7 @@ class Broker:
 
 
 class RememberingChannels(ControllerChannelManager):
-    """Channels that remember what they were sending when they ended: the network may still have it."""
+    """Channels that remember their request in flight when they end: the network may still deliver it."""
 
     def __init__(self, context: ControllerContext, late: list[tuple[int, ControlRequest]]) -> None:
         super().__init__(context)
@@ -64,7 +64,7 @@ class RememberingChannels(ControllerChannelManager):
 
 
 class StateMachinesBeside(EventCluster):
-    """Three brokers, two partitions of three replicas, and a controller that is none of them."""
+    """Three brokers, two partitions of three replicas, and a controller on none of these brokers."""
 
     def __init__(self, apis: type[KafkaApis] = KafkaApis) -> None:
         self.late: list[tuple[int, ControlRequest]] = []
@@ -85,7 +85,7 @@ class StateMachinesBeside(EventCluster):
         super().register(broker)
         self.brokers[broker].start(self.zookeeper.state.zxid)
 
-    # What happens.
+    # Events.
 
     def kill(self, broker: int) -> None:
         """A broker dies, if it is up; no controller has noticed yet."""
@@ -99,7 +99,7 @@ class StateMachinesBeside(EventCluster):
             self.register(broker)
 
     def notice(self, _: int = 0) -> None:
-        """The controller looks which brokers there are."""
+        """The controller reads the brokers."""
         assert self.process("process_broker_change").failure is None
 
     def fail_over(self, _: int = 0) -> None:
@@ -113,7 +113,7 @@ class StateMachinesBeside(EventCluster):
         assert self.take_over().failure is None
 
     def send_to(self, broker: int, delivery: Delivery = Delivery.Answered) -> None:
-        """The broker's thread sends once, if there is something to send."""
+        """The broker's thread sends its next request, if any."""
         thread = self.manager.state.request_send_threads.get(broker)
         if thread is None or (thread.request is None and not self.manager.queue_size(broker)):
             return
@@ -125,17 +125,17 @@ class StateMachinesBeside(EventCluster):
             assert self.process(event.method, *event.arguments).failure is None
 
     def lose_the_reply_of(self, broker: int) -> None:
-        """The broker handles a request, and the controller does not know."""
+        """The broker handles a request, but its reply is lost."""
         self.send_to(broker, Delivery.ReplyLost)
 
     def deliver_what_is_late(self, broker: int) -> None:
-        """A request of a channel that is gone arrives."""
+        """A request of a closed channel arrives."""
         for late in [each for each in self.late if each[0] == broker and self.brokers[broker].up]:
             self.late.remove(late)
             self.brokers[broker].apis.handle(late[1])
 
     def change_isrs(self, leader: int, change: Callable[[AlterPartitionManager, Any, int], bool]) -> None:
-        """A broker that is up changes the ISRs that it takes to be its own, and is answered."""
+        """A live broker changes the ISRs of the partitions that it believes to lead, and gets its response."""
         broker = self.brokers[leader]
         if not broker.up:
             return
@@ -157,7 +157,7 @@ class StateMachinesBeside(EventCluster):
         self.change_isrs(leader, lambda manager, partition, other: manager.maybe_expand_isr(partition, other))
 
     def come_to_rest(self) -> None:
-        """Every broker is up, and everything that is on its way arrives, what is late last of all."""
+        """Every broker starts, and every request in flight arrives, the late ones last."""
         for broker in BROKERS:
             self.start(broker)
         self.notice()
@@ -167,10 +167,10 @@ class StateMachinesBeside(EventCluster):
         for broker in BROKERS:
             self.deliver_what_is_late(broker)
 
-    # What holds then.
+    # Invariants at rest.
 
     def brokers_are_where_they_should_be(self) -> None:
-        """Leaders lead, followers fetch, and all know what ZooKeeper has."""
+        """Leaders lead, followers fetch, and all know ZooKeeper's state."""
         for partition in PARTITIONS:
             state, version = self.state(partition), self.version(partition)
             assert self.known(partition)[:3] == state[:3]
@@ -187,7 +187,7 @@ class StateMachinesBeside(EventCluster):
 
 
 class Happens(Enum):
-    """What may happen to a broker, or to the controller."""
+    """The events of a broker or of the controller."""
 
     dies = "kill"
     starts = "start"
@@ -203,7 +203,7 @@ class Happens(Enum):
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(Happens), st.sampled_from(BROKERS)), max_size=25))
 def test_settled_brokers_agree_with_the_controller(happens: list[tuple[Happens, int]]) -> None:
-    """Whatever has happened."""
+    """After any events."""
     plane = StateMachinesBeside()
     for what, broker in happens:
         getattr(plane, what.value)(broker)
@@ -211,14 +211,14 @@ def test_settled_brokers_agree_with_the_controller(happens: list[tuple[Happens, 
     plane.brokers_are_where_they_should_be()
 
 
-def test_a_request_for_a_broker_that_was_there_before_is_refused() -> None:
-    """It was on its way when the broker went, and arrives when it has come again. Without its epoch it is taken."""
+def test_a_request_for_an_earlier_registration_is_refused() -> None:
+    """It was in flight when the broker stopped, and arrives after its restart. Without the check it is obeyed."""
 
     class ForAnyRegistration(KafkaApis):
         def is_broker_epoch_stale(self, broker_epoch: int) -> bool:
             return False
 
-    def obeys_late_request(apis: type[KafkaApis]) -> bool:
+    def accepts_a_late_request(apis: type[KafkaApis]) -> bool:
         plane = StateMachinesBeside(apis)
         plane.send_to(2, Delivery.NotDelivered)
         plane.kill(2)
@@ -227,11 +227,11 @@ def test_a_request_for_a_broker_that_was_there_before_is_refused() -> None:
         plane.deliver_what_is_late(2)
         return bool(plane.brokers[2].cache.state.alive_brokers)
 
-    assert (obeys_late_request(KafkaApis), obeys_late_request(ForAnyRegistration)) == (False, True)
+    assert (accepts_a_late_request(KafkaApis), accepts_a_late_request(ForAnyRegistration)) == (False, True)
 
 
-def test_a_plane_that_is_not_at_rest_is_not_where_it_should_be() -> None:
-    """What is looked at in the end does not hold by itself."""
+def test_the_invariants_at_rest_can_fail_before_rest() -> None:
+    """So the checks at the end are not vacuous."""
     plane = StateMachinesBeside()
     with pytest.raises((AssertionError, KeyError)):
         plane.brokers_are_where_they_should_be()

@@ -1,7 +1,7 @@
-"""Everything that may come between two batches of an event, for two brokers and one partition: all of it, to the end.
+"""Every step that may come between two batches of an event, for two brokers and one partition, explored to the end.
 
-What is left of an event is stored with everything else, and gone on with by another controller over the same parts.
-So each state is a value, and what follows it is found by making it anew.
+The rest of an event is stored with everything else, and another controller over the same parts continues it. So each
+state is a value, and its successors are found by rebuilding a cluster from it.
 """
 
 from __future__ import annotations
@@ -34,28 +34,28 @@ class Frozen(NamedTuple):
 
     nodes: frozenset[Any]
     created: frozenset[Any]
-    """How often brokers have been registered, which are their epochs."""
+    """The number of registrations, which gives brokers their epochs."""
     context: tuple[Any, ...]
     batches: tuple[Any, ...]
     processing: EventWaiting | None = None
-    """The event that is being processed."""
+    """The event in progress."""
     queued: bool = False
-    """/brokers/ids has changed since it was looked at."""
+    """/brokers/ids has changed since it was read."""
     changes: int = 0
-    """How often a broker has died or started."""
+    """The number of deaths and starts of brokers."""
     shrinks: int = 0
-    """How often the leader has taken the other out of its ISR."""
+    """How often the leader has removed the other replica from its ISR."""
     moved: bool = False
     """Another controller has been elected."""
 
 
 def frozen(value: Any) -> Any:
-    """A mapping as a value; what is one already stays."""
+    """A mapping as a value; other values stay."""
     return frozenset(value.items()) if isinstance(value, dict) else value
 
 
 class Thawed:
-    """A cluster that can be changed, made of a value."""
+    """A mutable cluster, made from a value."""
 
     def __init__(self, value: Frozen) -> None:
         self.value = value
@@ -74,11 +74,11 @@ class Thawed:
         self.controller = ControllerEventProcessor(partitions, replicas, self.batches[2])
 
     def thawed(self, name: str, part: Any) -> Any:
-        """A mapping again, if it was one."""
+        """The mapping, if this part was one."""
         return dict(part) if isinstance(getattr(InMemoryContext(), name), dict) else part
 
     def freeze(self, **changed: Any) -> Frozen:
-        """What has become of it."""
+        """The cluster as a value."""
         batches = tuple(tuple(frozen(part) for part in vars(batch.state).values()) for batch in self.batches)
         context = tuple(frozen(part) for part in vars(self.context.state).values())
         nodes = frozenset(self.zookeeper.state.nodes.items())
@@ -92,12 +92,12 @@ class Thawed:
         return leader_and_isr
 
     def registered(self) -> dict[int, int]:
-        """The brokers that live, with their epochs."""
+        """The live brokers, with their epochs."""
         names = self.zookeeper.children(None, "/brokers/ids")[0]
         return {int(name): self.zookeeper.get(None, registration(int(name)))[1].czxid for name in names}
 
     def after(self, step: Any) -> Frozen:
-        """The event goes on; where the controller has moved it is forgotten."""
+        """Continue the event; if the controller has moved, drop it."""
         if isinstance(step, EventWaiting):
             return self.freeze(processing=step)
         assert step.failure in (None, EventFailure.ControllerMoved)
@@ -125,7 +125,7 @@ def beginning() -> Frozen:
 
 
 def following(value: Frozen) -> Iterator[tuple[str, Frozen]]:
-    """What may happen next, and what comes of it."""
+    """The possible next steps, and their results."""
     for broker in BROKERS:
         cluster = Thawed(value)
         if value.changes < 4:
@@ -156,7 +156,7 @@ def following(value: Frozen) -> Iterator[tuple[str, Frozen]]:
 
 
 def explore(first: Frozen) -> tuple[dict[Frozen, tuple[Frozen, str] | None], int]:
-    """All that can be reached, each with where it was reached from; and how many steps there are."""
+    """All reachable states, each with its predecessor and step; and the number of steps."""
     reached: dict[Frozen, tuple[Frozen, str] | None] = {first: None}
     level, steps = [first], 0
     while level:
@@ -176,7 +176,7 @@ def explore(first: Frozen) -> tuple[dict[Frozen, tuple[Frozen, str] | None], int
 
 
 def test_every_interleaving_of_two_brokers() -> None:
-    """In each state the ISR has members and its leader is one; at rest, the controller has seen to everything."""
+    """In each state the ISR has members and its leader is one; at rest, the controller has handled every change."""
     reached, steps = explore(beginning())
     at_rest = 0
     for value in reached:

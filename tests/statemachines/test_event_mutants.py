@@ -1,7 +1,7 @@
-"""Controllers whose handlers are wrong in one point each, and the scenario that tells each from the right one.
+"""Controllers whose handlers have one mistake each, and the scenario that detects each of them.
 
-As in `test_control_mutants`: a battery of short scenarios passes on the class as it is, and the scenario named beside
-a mutant must fail on it.
+As in `test_control_mutants`: a battery of short scenarios passes on the class as it is, and the scenario beside a
+mutant must fail on it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Processor = type[ControllerEventProcessor]
 
 
 def started(processor: Processor, live: tuple[int, ...] = (1, 2, 3)) -> EventCluster:
-    """Brokers, two partitions: one on 1, 2 and 3, which leads, the other on 2 and 1."""
+    """Brokers and two partitions: one led by 1 and followed by 2 and 3, the other on 2 and 1."""
     cluster = EventCluster(live, processor=processor)
     cluster.create_topic("t", (1, 2, 3), (2, 1))
     cluster.take_over()
@@ -44,7 +44,7 @@ def started(processor: Processor, live: tuple[int, ...] = (1, 2, 3)) -> EventClu
 
 
 def tells_of_brokers_before_leaders(processor: Processor) -> None:
-    """A broker that has not heard of a leader refuses to follow it. [B12]"""
+    """A broker refuses to follow a leader that it does not know. [B12]"""
     cluster = EventCluster(processor=processor)
     cluster.create_topic("t", (1, 2))
     cluster.take_over()
@@ -52,7 +52,7 @@ def tells_of_brokers_before_leaders(processor: Processor) -> None:
 
 
 def elects_no_one_who_leaves(processor: Processor) -> None:
-    """A broker that is shutting down does not get what another one leaves."""
+    """A broker that is shutting down does not get another's leaderships."""
     cluster = started(processor)
     cluster.process("process_controlled_shutdown", 2)
     cluster.leader_writes(T0, (1, 2, 3))
@@ -61,14 +61,14 @@ def elects_no_one_who_leaves(processor: Processor) -> None:
 
 
 def answers_what_is_still_led(processor: Processor) -> None:
-    """A broker that leads what no other can is not let go."""
+    """A broker with a leadership that no other can take must not stop."""
     cluster = started(processor)
     cluster.leader_writes(T0, (1,))
     assert cluster.process("process_controlled_shutdown", 1) == EventDone((T0,))
 
 
 def takes_the_dead_out_of_isrs(processor: Processor) -> None:
-    """A follower that died is in no ISR any more."""
+    """A dead follower is in no ISR any more."""
     cluster = started(processor)
     cluster.die(3)
     cluster.process("process_broker_change")
@@ -76,7 +76,7 @@ def takes_the_dead_out_of_isrs(processor: Processor) -> None:
 
 
 def elects_before_replicas_are_offline(processor: Processor) -> None:
-    """So that a leader that died costs one leader epoch."""
+    """So a leader's death costs one leader epoch."""
     cluster = started(processor)
     cluster.die(1)
     cluster.process("process_broker_change")
@@ -84,7 +84,7 @@ def elects_before_replicas_are_offline(processor: Processor) -> None:
 
 
 def elects_for_partitions_without_leader(processor: Processor) -> None:
-    """When the last member of an ISR is back it leads again."""
+    """When the last member of an ISR returns, it leads again."""
     cluster = started(processor)
     cluster.die(1, 2)
     cluster.process("process_broker_change")
@@ -95,7 +95,7 @@ def elects_for_partitions_without_leader(processor: Processor) -> None:
 
 
 def notices_the_bounced(processor: Processor) -> None:
-    """A broker that came again between two looks is dead and then new. [B5]"""
+    """A broker that restarted between two reads is dead and then new. [B5]"""
     cluster = started(processor)
     cluster.die(1)
     cluster.register(1)
@@ -105,7 +105,7 @@ def notices_the_bounced(processor: Processor) -> None:
 
 
 def tells_a_new_broker_of_all_partitions(processor: Processor) -> None:
-    """Also of those that it has no replica of."""
+    """Including partitions without a replica on it."""
     cluster = started(processor)
     cluster.register(4)
     cluster.process("process_broker_change")
@@ -113,7 +113,7 @@ def tells_a_new_broker_of_all_partitions(processor: Processor) -> None:
 
 
 def says_that_a_broker_is_gone(processor: Processor) -> None:
-    """Also where nothing else has changed."""
+    """Even if nothing else has changed."""
     cluster = started(processor, (1, 2, 3, 4))
     cluster.die(4)
     cluster.process("process_broker_change")
@@ -121,7 +121,7 @@ def says_that_a_broker_is_gone(processor: Processor) -> None:
 
 
 def deletes_notifications_that_led_to_an_error(processor: Processor) -> None:
-    """A reassignment that ended by it found the state of a newer controller."""
+    """A reassignment that it completed found the state of a newer controller."""
     cluster = started(processor)
     cluster.process("process_api_partition_reassignment", ((T1, (2, 3)),))
     cluster.leader_writes(T1, (2, 1, 3))
@@ -133,7 +133,7 @@ def deletes_notifications_that_led_to_an_error(processor: Processor) -> None:
 
 
 def stops_when_it_has_moved(processor: Processor) -> None:
-    """What follows a refused write is not done."""
+    """The steps after a refused write are not done."""
     cluster = started(processor)
     cluster.create_topic("u", (1,))
     processed = cluster.process("process_topic_change", before={2: cluster.elect_another_controller})
@@ -141,7 +141,7 @@ def stops_when_it_has_moved(processor: Processor) -> None:
 
 
 def stop_all_replicas_of_a_topic(processor: Processor) -> EventCluster:
-    """A topic is to be deleted, and all replicas have been told."""
+    """A topic in deletion, whose replicas have all received StopReplica."""
     cluster = started(processor)
     cluster.ask_to_delete("t")
     cluster.process("process_topic_deletion")
@@ -149,7 +149,7 @@ def stop_all_replicas_of_a_topic(processor: Processor) -> EventCluster:
 
 
 def deletes_when_all_have(processor: Processor) -> None:
-    """Not when some have."""
+    """Not after some of the replies."""
     cluster = stop_all_replicas_of_a_topic(processor)
     for broker, partitions in {1: (T0, T1), 2: (T0, T1), 3: (T0,)}.items():
         assert cluster.exists(topic_path("t"))
@@ -158,14 +158,14 @@ def deletes_when_all_have(processor: Processor) -> None:
 
 
 def does_not_take_an_error_for_a_deletion(processor: Processor) -> None:
-    """A replica that could not be deleted is there still."""
+    """A replica whose deletion failed still exists."""
     cluster = stop_all_replicas_of_a_topic(processor)
     cluster.deleted(1, T0, error=Errors.KAFKA_STORAGE_ERROR)
     assert cluster.replica_state(T0, 1) is ReplicaDeletionIneligible
 
 
 def retries_a_deletion(processor: Processor) -> None:
-    """When the broker is back."""
+    """After the broker's return."""
     cluster = stop_all_replicas_of_a_topic(processor)
     cluster.deleted(1, T0, T1)
     cluster.deleted(3, T0)
@@ -178,7 +178,7 @@ def retries_a_deletion(processor: Processor) -> None:
 
 
 def does_not_ask_the_dead(processor: Processor) -> None:
-    """A topic with a dead replica waits until it is back."""
+    """A topic with a dead replica waits for its return."""
     cluster = started(processor)
     cluster.die(3)
     cluster.process("process_broker_change")
@@ -189,7 +189,7 @@ def does_not_ask_the_dead(processor: Processor) -> None:
 
 
 def finishes_what_another_has_begun(processor: Processor) -> None:
-    """Wherever that was: a reassignment comes to its end, without the replicas that it removes."""
+    """At any stage: a reassignment reaches its end, without the removed replicas."""
     for batch in range(14):
         cluster = started(processor)
         cluster.process("process_api_partition_reassignment", ((T1, (3,)),))
@@ -206,16 +206,16 @@ def finishes_what_another_has_begun(processor: Processor) -> None:
 
 
 def tells_a_leader_that_stays_who_is_left(processor: Processor) -> None:
-    """Before the others leave, so that they do not come in again."""
+    """Before the others leave, so that they do not join again."""
     cluster = started(processor)
     cluster.process("process_api_partition_reassignment", ((T0, (1, 2)),))
-    received = [state.replicas for (broker, partition), state in cluster.leader_and_isr().items() if broker == 1]
-    assert received == [(1, 2)]
+    replica_lists = [state.replicas for (broker, partition), state in cluster.leader_and_isr().items() if broker == 1]
+    assert replica_lists == [(1, 2)]
     assert cluster.state(T0).leader_epoch == 2
 
 
 def waits_until_all_are_in_sync(processor: Processor) -> None:
-    """Of those that a partition moves to."""
+    """All targets of the reassignment."""
     cluster = started(processor)
     cluster.process("process_api_partition_reassignment", ((T1, (3,)),))
     cluster.process("maybe_complete_reassignment", T1)
@@ -223,7 +223,7 @@ def waits_until_all_are_in_sync(processor: Processor) -> None:
 
 
 def expects_another_election(processor: Processor) -> None:
-    """The node goes, and the watch is armed by an event that is put."""
+    """The node is deleted, and a queued event sets the watch."""
     cluster = started(processor)
     cluster.queue.clear()
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0,))
@@ -233,7 +233,7 @@ def expects_another_election(processor: Processor) -> None:
 
 
 def leaves_small_imbalances(processor: Processor) -> None:
-    """Up to the percentage, which is not exceeded."""
+    """Up to the percentage, which must be exceeded."""
     cluster = started(processor)
     cluster.process("process_controlled_shutdown", 1)
     cluster.die(1)
@@ -260,7 +260,7 @@ class StartsStateMachinesBeforeTheFirstMetadata(ControllerEventProcessor):
 
 
 class ElectsWhoIsShuttingDown(ControllerEventProcessor):
-    """That a broker is about to leave is not remembered beyond its request."""
+    """It forgets a controlled shutdown as soon as the request is done."""
 
     def process_controlled_shutdown(self, broker: BrokerId, epoch: BrokerEpoch = -1) -> Calls:
         return (*super().process_controlled_shutdown(broker, epoch), call(self.forget, broker))
@@ -270,7 +270,7 @@ class ElectsWhoIsShuttingDown(ControllerEventProcessor):
 
 
 class LetsEverybodyGo(ControllerEventProcessor):
-    """Whatever a broker leads still, it is answered that this is nothing."""
+    """Whatever a broker still leads, the reply lists nothing."""
 
     def _answer_controlled_shutdown(self, broker: BrokerId) -> Calls:
         return (Callback(()),)
@@ -294,7 +294,7 @@ class TakesReplicasOfflineFirst(ControllerEventProcessor):
 
 
 class ElectsForNobody(ControllerEventProcessor):
-    """Partitions without leader stay so when brokers come."""
+    """Partitions without leader stay so when brokers start."""
 
     def on_broker_startup(self, new_brokers: Sequence[BrokerId]) -> Calls:
         calls = super().on_broker_startup(new_brokers)
@@ -302,7 +302,7 @@ class ElectsForNobody(ControllerEventProcessor):
 
 
 class TakesTheBouncedForTheSame(ControllerEventProcessor):
-    """A broker is known by its id alone."""
+    """It knows a broker by its id alone."""
 
     def _brokers_changed(self, registered: Sequence[tuple[BrokerId, BrokerEpoch]]) -> Calls:
         known = self.context.state.live_broker_epochs
@@ -310,7 +310,7 @@ class TakesTheBouncedForTheSame(ControllerEventProcessor):
 
 
 class TellsANewBrokerOfNothing(ControllerEventProcessor):
-    """It gets no metadata but what goes to all."""
+    """A new broker gets only the metadata that go to all."""
 
     def send_update_metadata_request(
         self, brokers: Sequence[BrokerId], partitions: Sequence[TopicPartition] = ()
@@ -319,7 +319,7 @@ class TellsANewBrokerOfNothing(ControllerEventProcessor):
 
 
 class SaysNothingOfBrokers(ControllerEventProcessor):
-    """Brokers are told only of what changes with partitions."""
+    """Brokers only learn of changes to partitions."""
 
     def _tell_all_of_brokers(self) -> None:
         pass
@@ -333,7 +333,7 @@ class HasNoFinally(ControllerEventProcessor):
 
 
 class GoesOnAfterAFailure(ControllerEventProcessor):
-    """What is left of an event is done all the same."""
+    """It continues an event after a failure."""
 
     def _unwound(self, calls: Calls, cause: EventFailure | Code) -> Calls:
         return calls
@@ -348,21 +348,21 @@ class DeletesWhenOneHas(ControllerEventProcessor):
 
 
 class TakesErrorsForDeletions(ControllerEventProcessor):
-    """Whatever a broker answers, the replica is gone."""
+    """It takes a replica for deleted, whatever the reply."""
 
     def fail_replica_deletion(self, replicas: Sequence[PartitionAndReplica]) -> Calls:
         return self.complete_replica_deletion(replicas)
 
 
 class DoesNotRetryDeletions(ControllerEventProcessor):
-    """What failed once waits for ever."""
+    """A failed deletion waits for ever."""
 
     def resume_deletion_for_topics(self, topics: Any) -> Calls:
         return ()
 
 
 class AsksTheDeadToDelete(ControllerEventProcessor):
-    """All replicas are taken for live, and no topic waits."""
+    """It takes all replicas for live, and no topic waits."""
 
     def _on_partition_deletion(self, topics: Sequence[TopicName]) -> Calls:
         replicas = self.context.replicas_for_partition(self._partitions_of(topics))
@@ -370,7 +370,7 @@ class AsksTheDeadToDelete(ControllerEventProcessor):
 
 
 class WritesTheTargetFirst(ControllerEventProcessor):
-    """ORS is lost when the node has TRS, before the others are gone."""
+    """The original replicas are lost when the node has only the target, before the others are deleted."""
 
     def _go_on_with(self, complete: bool, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
         calls = super()._go_on_with(complete, partition, reassignment)
@@ -382,7 +382,7 @@ class WritesTheTargetFirst(ControllerEventProcessor):
 
 
 class LeavesTheLeaderInTheDark(ControllerEventProcessor):
-    """One that stays is not told who is left."""
+    """A remaining leader does not receive the new replicas."""
 
     def move_reassigned_partition_leader_if_required(
         self, partition: TopicPartition, completed: ReplicaAssignment, to: tuple[BrokerId, ...]
@@ -393,21 +393,21 @@ class LeavesTheLeaderInTheDark(ControllerEventProcessor):
 
 
 class DoesNotWaitForTheIsr(ControllerEventProcessor):
-    """A partition has moved as soon as that has begun."""
+    """A reassignment ends as soon as it has begun."""
 
     def _are_in_isr(self, states: Any, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
         return (following.with_answer(True),)
 
 
 class ExpectsNoOtherElection(ControllerEventProcessor):
-    """The watch is not armed again."""
+    """The watch is not set again."""
 
     def _expect_election(self) -> None:
         pass
 
 
 class RebalancesAlways(ControllerEventProcessor):
-    """However little is astray."""
+    """However small the imbalance."""
 
     def _rebalance(self, broker: BrokerId, preferring: tuple[TopicPartition, ...]) -> Calls:
         self.leader_imbalance_per_broker_percentage = 0

@@ -1,12 +1,12 @@
-"""Whatever happens to a cluster, in whatever order: what holds of its controller after each event, and in the end.
+"""Invariants of a controller after each of a sequence of events, in any order, and at the end.
 
 A sequence is a list of commands, each of which means something in any state; leaders may write between any two
-batches of an event. In the end everything is mended, and nothing may be left undone. So it is with four brokers,
-where everything meets everything else, and with ten that keep fifty partitions.
+batches of an event. At the end everything is repaired, and no work may be left undone. The tests use four brokers,
+where any two interact, and ten brokers with fifty partitions.
 
-Left out is what is known to go wrong, in Kafka too: a topic that is deleted while it moves, a leader that writes
-while its partition's move ends, and a move that takes the place of another where only replicas that go are in sync
-(`test_topic_changes`, `test_partition_reassignment`).
+Sequences leave out events that go wrong in Kafka too: deleting a topic during its reassignment, a leader's write
+while its partition's reassignment ends, and a reassignment that replaces another when only leaving replicas are in
+sync (`test_topic_changes`, `test_partition_reassignment`).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tests.statemachines.turbulence import COMMANDS, LARGE, SMALL, Command, Exte
 
 Rule = Callable[[Turbulence], None]
 
-# What holds after each event, whatever leaders have written meanwhile.
+# Invariants after each event, whatever leaders have written meanwhile.
 
 
 def leader_in_isr(cluster: Turbulence) -> None:
@@ -46,13 +46,13 @@ def leader_in_isr(cluster: Turbulence) -> None:
 
 
 def isr_not_empty(cluster: Turbulence) -> None:
-    """P2: no ISR is without members."""
+    """P2: no ISR is empty."""
     for life in cluster.each_life():
         assert all(each.state.isr for each in life)
 
 
 def leader_epoch_monotone(cluster: Turbulence) -> None:
-    """P4: each write of a controller raises the leader epoch by one; a leader that writes keeps it, and leads on."""
+    """P4: a controller's write increments the leader epoch; a leader's write keeps the epoch and the leader."""
     for life in cluster.each_life():
         assert (life[0].state.leader_epoch, life[0].by_leader) == (0, False)
         for (old, _, _), (new, _, by_leader) in pairwise(life):
@@ -61,7 +61,7 @@ def leader_epoch_monotone(cluster: Turbulence) -> None:
 
 
 def one_leader_per_epoch(cluster: Turbulence) -> None:
-    """P5: in a leader epoch one broker leads, or none."""
+    """P5: in a leader epoch at most one broker leads."""
     for life in cluster.each_life():
         leaders: dict[int, int] = {}
         for state in (each.state for each in life if each.state.leader != NO_LEADER):
@@ -76,22 +76,22 @@ def clean_election(cluster: Turbulence) -> None:
 
 
 def live_brokers_known(cluster: Turbulence) -> None:
-    """C10: the controller knows which brokers are registered, and since when."""
+    """C10: the controller knows the registered brokers and their epochs."""
     registered = {broker: cluster.zookeeper.get(None, registration(broker))[1].czxid for broker in cluster.sessions}
     assert cluster.context.state.live_broker_epochs == registered
 
 
 def cache_not_ahead(cluster: Turbulence) -> None:
-    """C9: the controller knows no leader epoch that is not in ZooKeeper."""
+    """C9: the controller's cache has no leader epoch that is not in ZooKeeper."""
     for partition, known in cluster.context.state.partition_leadership_info.items():
         if cluster.exists(topic_partition_state_path(partition)):
             assert known.leader_and_isr.leader_epoch <= cluster.state(partition).leader_epoch
 
 
 def online_has_live_leader(cluster: Turbulence) -> None:
-    """P9: the leader of a partition that is online runs, or shuts down.
+    """P9: the leader of an online partition is alive, perhaps shutting down.
 
-    But until 2.6 a leader that shrinks its ISR as a reassignment ends loses the partition (K3).
+    Exception: until 2.6 a leader that shrinks its ISR while a reassignment ends loses the partition (K3).
     """
     if cluster.meddled and not cluster.batch.design.alter_partition:
         return
@@ -102,32 +102,32 @@ def online_has_live_leader(cluster: Turbulence) -> None:
 
 
 def batch_empty(cluster: Turbulence) -> None:
-    """H3: no batch has anything left in it, so that it can be begun."""
+    """H3: the batch is empty, so that the next change can begin."""
     for batch in (cluster.batch, cluster.partitions.batch, cluster.replicas.batch):
         batch.new_batch()
 
 
 def replicas_in(cluster: Turbulence, *states: ReplicaState) -> Iterable[PartitionAndReplica]:
-    """The replicas in these states, of topics that are not to be deleted."""
+    """The replicas in these states, except those of topics in deletion."""
     for replica, state in cluster.context.state.replica_states.items():
         if state in states and not cluster.context.is_topic_queued_up_for_deletion(replica.topic_partition.topic):
             yield replica
 
 
 def online_replica_is_live(cluster: Turbulence) -> None:
-    """P14: the broker of a replica that is online runs, unless it was down when the partition was created."""
+    """P14: the broker of an online replica is alive, unless it was down when the partition was created."""
     for replica in replicas_in(cluster, OnlineReplica):
         assert replica.replica in cluster.sessions or replica in cluster.online_on_dead, replica
 
 
 def offline_replica_is_dead(cluster: Turbulence) -> None:
-    """P14: the broker of a replica that is offline does not run, or shuts down, or has lost its disk."""
+    """P14: the broker of an offline replica is dead, is shutting down, or has lost its disk."""
     for partition, broker in replicas_in(cluster, OfflineReplica, ReplicaDeletionIneligible):
         assert not cluster.context.is_replica_online(broker, partition)
 
 
 def rsm_domain(cluster: Turbulence) -> None:
-    """P15: those replicas have states that are assigned."""
+    """P15: exactly the assigned replicas have states."""
     assigned = cluster.context.replicas_for_partition(cluster.context.all_partitions())
     assert {*cluster.context.state.replica_states} == {*assigned}
 
@@ -147,11 +147,11 @@ ALWAYS: Sequence[Rule] = (
     rsm_domain,
 )
 
-# What holds as long as the controller has heard of all that was written.
+# Invariants as long as the controller has been notified of all writes.
 
 
 def known_partitions(cluster: Turbulence) -> Iterable[TopicPartition]:
-    """Those whose states the controller has read, and whose topic is not being deleted."""
+    """Partitions whose states the controller has read, and whose topic is not in deletion."""
     for partition in cluster.context.state.partition_leadership_info:
         deleting = cluster.context.is_topic_deletion_in_progress(partition.topic)
         if not deleting and cluster.exists(topic_partition_state_path(partition)):
@@ -159,7 +159,7 @@ def known_partitions(cluster: Turbulence) -> Iterable[TopicPartition]:
 
 
 def cache_fresh(cluster: Turbulence) -> None:
-    """C8: the controller knows partitions as they are in ZooKeeper; leader epochs, if it remembers them (B30)."""
+    """C8: the cached states equal ZooKeeper's, leader epochs included if the design remembers them (B30)."""
     for partition in known_partitions(cluster):
         state, known = cluster.state(partition), cluster.known(partition)
         assert (known.leader, known.isr) == (state.leader, state.isr)
@@ -167,13 +167,13 @@ def cache_fresh(cluster: Turbulence) -> None:
 
 
 def isr_within_assigned(cluster: Turbulence) -> None:
-    """P3: the ISR is of brokers that keep the partition."""
+    """P3: the members of the ISR are assigned replicas."""
     for partition in known_partitions(cluster):
         assert {*cluster.state(partition).isr} <= {*cluster.context.partition_replica_assignment(partition)}
 
 
 def dead_not_in_isr(cluster: Turbulence) -> None:
-    """P13: the members of an ISR of several run."""
+    """P13: the members of an ISR with several members are alive."""
     for partition in known_partitions(cluster):
         isr = {*cluster.state(partition).isr}
         if len(isr) > 1 and not cluster.context.is_topic_queued_up_for_deletion(partition.topic):
@@ -181,7 +181,7 @@ def dead_not_in_isr(cluster: Turbulence) -> None:
 
 
 def offline_only_if_stuck(cluster: Turbulence) -> None:
-    """P10: no broker runs that might lead an offline partition."""
+    """P10: no live broker could lead an offline partition."""
     for partition in cluster.context.partitions_in_states({OfflinePartition}):
         if not cluster.context.is_topic_queued_up_for_deletion(partition.topic):
             members = cluster.state(partition).isr
@@ -190,11 +190,11 @@ def offline_only_if_stuck(cluster: Turbulence) -> None:
 
 UNMEDDLED: Sequence[Rule] = (cache_fresh, isr_within_assigned, dead_not_in_isr, offline_only_if_stuck)
 
-# And when everything has been mended.
+# Invariants after the repair.
 
 
-def nothing_is_left_undone(cluster: Turbulence) -> None:
-    """Every partition is led, all its replicas are in sync, moves have ended, and deleted topics are gone."""
+def no_work_is_left(cluster: Turbulence) -> None:
+    """Every partition has a leader and all replicas in sync; reassignments have ended; deleted topics are gone."""
     state = cluster.context.state
     assert state.topics_to_be_deleted == frozenset()
     assert state.partitions_being_reassigned == frozenset()
@@ -209,18 +209,18 @@ def nothing_is_left_undone(cluster: Turbulence) -> None:
 
 
 def run(cluster: Turbulence, sequence: Iterable[Command]) -> None:
-    """The commands, with what holds after each; then the end."""
+    """Run the commands with the invariants after each; then repair, and check the end."""
     for command in sequence:
         command.happen(cluster)
         for rule in ALWAYS if cluster.meddled else (*ALWAYS, *UNMEDDLED):
             rule(cluster)
     cluster.mend()
-    for rule in (*ALWAYS, nothing_is_left_undone):
+    for rule in (*ALWAYS, no_work_is_left):
         rule(cluster)
 
 
 def commands(extent: Extent = SMALL) -> st.SearchStrategy[Command]:
-    """What may happen there."""
+    """The possible commands."""
     partitions = sum(map(len, extent.topics.values()))
     meddling = st.tuples(st.integers(0, 8), st.integers(0, partitions))
     return st.builds(
@@ -235,14 +235,14 @@ def commands(extent: Extent = SMALL) -> st.SearchStrategy[Command]:
 @given(st.lists(commands(), min_size=1, max_size=20))
 @example([Command("create", 1), Command("move", 8), Command("succeed", 0), Command("bounce", 0)])
 def test_invariants_hold_in_random_sequences(sequence: list[Command]) -> None:
-    """After each event; and in the end nothing is left undone."""
+    """After each event; and at the end no work is left."""
     run(Turbulence(), sequence)
 
 
 @settings(max_examples=4, deadline=None)
 @given(st.lists(commands(LARGE), min_size=8, max_size=16))
 def test_invariants_hold_with_ten_brokers_and_fifty_partitions(sequence: list[Command]) -> None:
-    """Of which one event changes more than a small cluster has."""
+    """There one event changes more than a small cluster has."""
     run(Turbulence(extent=LARGE), sequence)
 
 
@@ -261,7 +261,7 @@ def test_invariants_hold_in_long_sequences(release: str) -> None:
 
 @pytest.mark.parametrize("release", ["2.3", "2.6", "3.0"])
 def test_invariants_hold_in_older_releases(release: str) -> None:
-    """Those that notice a broker that comes again."""
+    """Those that notice a restarted broker."""
 
     @example([Command("move", 107), Command("expand", 32, ((5, 2),))])
     @settings(max_examples=30, deadline=None)
@@ -274,7 +274,7 @@ def test_invariants_hold_in_older_releases(release: str) -> None:
 
 @pytest.mark.parametrize("release", ["1.1", "2.1"])
 def test_isrs_have_members_in_older_releases_too(release: str) -> None:
-    """Other than that they promise less."""
+    """These releases guarantee little else."""
 
     @settings(max_examples=30, deadline=None)
     @given(st.lists(commands().filter(lambda command: command.name != "bounce"), max_size=12))
@@ -287,7 +287,7 @@ def test_isrs_have_members_in_older_releases_too(release: str) -> None:
     test()
 
 
-# What is wrong in one point is found by the rule that is there for it.
+# Each mutant is detected by its rule.
 
 
 class PermitsUnclean(PartitionStateMachine):
@@ -301,7 +301,7 @@ class LeavesReplicasOnline(ReplicaStateMachine):
     """A replica whose broker is gone stays online."""
 
     def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
-        """It is taken out of the ISR, and that is all."""
+        """It leaves the ISR, and nothing else changes."""
 
 
 class LeavesOffline(ReplicaStateMachine):
@@ -313,14 +313,14 @@ class LeavesOffline(ReplicaStateMachine):
 
 
 class ForgetsTheOffline(ReplicaStateMachine):
-    """Of a replica that is offline nothing is known."""
+    """The context has no state for an offline replica."""
 
     def _has_become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:
         self.context.remove_replica_state(replica)
 
 
 class TakesTwelveOffline(ReplicaStateMachine):
-    """It takes no more than twelve replicas offline at once, which is all that a small cluster asks for."""
+    """It takes at most twelve replicas offline at once, which is enough for a small cluster."""
 
     def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> ReplicaStep:
         replicas = tuple(replicas)
@@ -344,10 +344,8 @@ MUTANTS: list[tuple[type[Any], Extent, list[Command], Rule]] = [
     MUTANTS,
     ids=[f"{kind.__name__}-{rule.__name__}" for kind, _, _, rule in MUTANTS],
 )
-def test_a_mutant_breaks_the_rule_that_is_there_for_it(
-    kind: type[Any], extent: Extent, sequence: list[Command], rule: Rule
-) -> None:
-    """On the way to it nothing else has to hold. What it is made of keeps the rule."""
+def test_a_mutant_breaks_its_rule(kind: type[Any], extent: Extent, sequence: list[Command], rule: Rule) -> None:
+    """Other rules may break on the way. The original class keeps the rule."""
     kinds: dict[str, Any] = {"partitions" if issubclass(kind, PartitionStateMachine) else "replicas": kind}
     sound, broken = Turbulence(extent=extent), Turbulence(extent=extent, **kinds)
     for cluster in (sound, broken):
@@ -359,5 +357,5 @@ def test_a_mutant_breaks_the_rule_that_is_there_for_it(
 
 
 def test_some_mutants_need_a_large_cluster() -> None:
-    """Twelve replicas are more than it has on a broker."""
+    """A small one has at most twelve replicas on a broker."""
     run(Turbulence(replicas=TakesTwelveOffline), [KILL, Command("kill", 1), Command("succeed"), REVIVE])

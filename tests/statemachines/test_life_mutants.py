@@ -1,6 +1,6 @@
-"""Controllers that are elected, or cease to be it, in a way that is wrong in one point, and the scenario that tells.
+"""Controllers with one mistake each in their election or resignation, and the scenario that detects each of them.
 
-As in `test_event_mutants`, whose mutants are wrong in what they do with events.
+The mutants of `test_event_mutants` have their mistakes in the handling of events.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Controller = type[KafkaController]
 
 
 def forgets_its_term(controller: Controller) -> None:
-    """A broker that is controller no longer knows nothing of the cluster."""
+    """A former controller knows nothing of the cluster."""
     brokers = Brokers(controller=controller)
     [first] = brokers.active
     brokers.zookeeper.set(None, CONTROLLER, 7)
@@ -35,7 +35,7 @@ def forgets_its_term(controller: Controller) -> None:
 
 
 def refuses_no_election_that_is_its_own(controller: Controller) -> None:
-    """Its reply was lost: it looks who was elected, and it was itself."""
+    """The reply was lost: it reads the elected controller, and finds itself."""
     brokers = Brokers(brokers=1, controller=controller)
     its = brokers.its[0]
     brokers.zookeeper.delete(None, CONTROLLER)
@@ -47,20 +47,20 @@ def refuses_no_election_that_is_its_own(controller: Controller) -> None:
 
 
 def asks_who_is_controller_when_it_is_refused(controller: Controller) -> None:
-    """A write that is refused by the epoch is the sign of another controller."""
+    """A write that the epoch refuses means that there is another controller."""
     brokers = Brokers(controller=controller)
     brokers.zookeeper.set(None, CONTROLLER_EPOCH, 9)
     brokers.zookeeper.set(None, CONTROLLER, 7)
     for its in brokers.its.values():
         while brokers.zookeeper.take(its.me.session):
-            pass  # what watches told is still on its way
+            pass  # watch events are still in flight
     brokers.zookeeper.create(None, topic_path("u"), TopicAssignment(((0, ReplicaAssignment((0,))),)))
     brokers.settle()
     assert not brokers.active
 
 
 def has_another_elected_when_its_failover_fails(controller: Controller) -> None:
-    """It resigns and deletes /controller, so that there is another election."""
+    """It resigns and deletes /controller, so another election follows."""
     brokers = Brokers(brokers=1, controller=controller)
     its = brokers.its[0]
     brokers.zookeeper.delete(None, CONTROLLER)
@@ -73,7 +73,7 @@ def has_another_elected_when_its_failover_fails(controller: Controller) -> None:
 
 
 def looks_again_and_again(controller: Controller) -> None:
-    """Five seconds after its failover, and then every 300, until it resigns."""
+    """Five seconds after its failover, and then every 300 seconds, until it resigns."""
     brokers = Brokers(controller=controller)
     its = brokers.its[brokers.active[0]]
     assert its.rebalance_timer.due_in == (5,)
@@ -87,7 +87,7 @@ def looks_again_and_again(controller: Controller) -> None:
 
 
 def ends_in_order(controller: Controller) -> None:
-    """What is under way is done, what waits is not, it resigns, and its session names it until that is closed."""
+    """It finishes its current event, drops the queue, resigns, and is named by its session until that is closed."""
     brokers = Brokers(controller=controller)
     its = brokers.its[brokers.active[0]]
     brokers.zookeeper.create(None, topic_path("u"), TopicAssignment(((0, ReplicaAssignment((0,))),)))
@@ -106,14 +106,14 @@ def ends_in_order(controller: Controller) -> None:
 
 
 class RemembersItsTerm(KafkaController):
-    """It is not active any more, and that is all."""
+    """It only stops being active."""
 
     def resign(self, me: ControllerProcess) -> ControllerProcess:
         return me.resigned()
 
 
 class TakesItsOwnForAnothers(KafkaController):
-    """A node that is there is another one's."""
+    """It takes every existing node for another broker's."""
 
     def check_controller(self, me: ControllerProcess) -> Answer:
         answer = super().check_controller(me)
@@ -123,21 +123,21 @@ class TakesItsOwnForAnothers(KafkaController):
 
 
 class TakesNoNotice(KafkaController):
-    """Its event is cut short, and it goes on with the next."""
+    """Its event fails, and it continues with the next."""
 
     def _processed(self, processed: EventDone) -> None:
         """Nothing."""
 
 
 class StaysWhenItsFailoverFails(KafkaController):
-    """It is logged, and that is all."""
+    """It only logs the failure."""
 
     def _failed_over(self, processed: EventDone) -> None:
         self.me = self.me.with_steps()._replace(failover_done=True)
 
 
 class LooksOnce(KafkaController):
-    """The next check is not scheduled."""
+    """It does not schedule the next check."""
 
     def _went_on(self, step: EventWaiting | EventDone) -> None:
         due = self.rebalance_timer.due_in
@@ -147,7 +147,7 @@ class LooksOnce(KafkaController):
 
 
 class LooksOnInRetirement(KafkaController):
-    """It is controller no longer, and its scheduler goes on."""
+    """Its scheduler continues after the resignation."""
 
     def resign(self, me: ControllerProcess) -> ControllerProcess:
         due = self.rebalance_timer.due_in
@@ -157,7 +157,7 @@ class LooksOnInRetirement(KafkaController):
 
 
 class EndsAtOnce(KafkaController):
-    """It does not finish what it is doing."""
+    """It does not finish its current event."""
 
     def shutdown(self) -> None:
         self.processing = None

@@ -1,4 +1,4 @@
-"""Every release is known, and its line; what is none is refused, wherever it is asked for."""
+"""Every release and its line are known; any other name is refused by every entry point."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -37,20 +37,20 @@ REFUSED = [
 
 @rows("name", [*MEANT])
 def test_a_release_is_of_a_line(name: str) -> None:
-    """Two numbers or three, before 1.0 one more; half a line, which only 0.10 is, means the last of it."""
+    """Two numbers or three, one more before 1.0; half a line (only 0.10 is one) means its last release."""
     assert line_of(name) == Release(name).line == MEANT[name]
 
 
 @rows("name", REFUSED)
 def test_an_invalid_release_is_refused(name: str) -> None:
-    """With the lines there are."""
+    """With the existing lines."""
     with pytest.raises(UnknownRelease) as refused:
         line_of(name)
     assert str(refused.value).startswith(f"no release is called {name}; there are {', '.join(RELEASES)}")
 
 
 @rows("name, nearest", [("0.10.0", True), ("0.10.0.1", True), ("0.8.2.0", True), ("0.11.1", False), ("4.0", False)])
-def test_a_too_old_release_is_refused_with_the_nearest(name: str, nearest: bool) -> None:
+def test_the_refusal_of_an_old_release_names_the_nearest(name: str, nearest: bool) -> None:
     with pytest.raises(UnknownRelease) as refused:
         Release(name)
     assert str(refused.value).endswith("the nearest is 0.10.1") is nearest
@@ -58,7 +58,7 @@ def test_a_too_old_release_is_refused_with_the_nearest(name: str, nearest: bool)
 
 @pytest.mark.parametrize("name", ["9.9", "2", "0.10.0", "2.8.7", "trunk"])
 def test_every_entry_point_refuses_an_invalid_release(name: str) -> None:
-    """There is one list of releases, for tables, lists of steps and pictures."""
+    """Tables, lists of steps and pictures share one list of releases."""
     asks: list[Callable[[str], object]] = [
         *(Release, PARTITION.at, REPLICA.at),
         *(failover, resignation, design_of, lambda name: picture_of(name, ())),
@@ -69,14 +69,14 @@ def test_every_entry_point_refuses_an_invalid_release(name: str) -> None:
 
 
 def test_a_release_beyond_its_line_is_refused() -> None:
-    """With the releases that it has."""
+    """With the existing releases of the line."""
     with pytest.raises(UnknownRelease) as refused:
         Release("2.8.7")
     assert str(refused.value) == "no release is called 2.8.7; of 2.8 there are 2.8.0, 2.8.1, 2.8.2"
 
 
-def test_releases_are_ordered_by_number_and_not_by_letter() -> None:
-    """As the lines stand, and the releases in each."""
+def test_releases_are_ordered_by_number() -> None:
+    """The lines, and the releases in each."""
     every = [Release(name) for line in RELEASES for name in EXACT[line]]
     assert all(earlier < later for earlier, later in pairwise(every))
     assert [each.line for each in every] == [line for line in RELEASES for _ in EXACT[line]]
@@ -84,7 +84,7 @@ def test_releases_are_ordered_by_number_and_not_by_letter() -> None:
 
 @rows("line", RELEASES)
 def test_a_line_is_its_last_release(line: str) -> None:
-    """It is called so; those before it are called by all their numbers."""
+    """The last release prints as the line; earlier ones print with all their numbers."""
     *earlier, last = EXACT[line]
     assert Release(line) == Release(last)
     assert str(Release(last)) == line

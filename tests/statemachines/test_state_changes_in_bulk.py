@@ -27,7 +27,7 @@ BROKERS = range(1, 6)
 
 
 class Led(NamedTuple):
-    """A partition: who keeps it, who leads it, and who is in sync; no broker if it is new."""
+    """A partition's replicas, leader and ISR; without broker if it is new."""
 
     replicas: tuple[int, ...]
     leader: int
@@ -36,7 +36,7 @@ class Led(NamedTuple):
 
 
 class ClusterSetup(NamedTuple):
-    """What there is before a change."""
+    """The state before a change."""
 
     live: tuple[int, ...]
     leaving: tuple[int, ...]
@@ -46,7 +46,7 @@ class ClusterSetup(NamedTuple):
     to_be_deleted: frozenset[str]
 
     def cluster(self) -> Cluster:
-        """A cluster that is so."""
+        """A cluster in this state."""
         cluster = Cluster(self.live)
         for partition, led in zip(PARTITIONS, self.partitions, strict=True):
             if led.isr:
@@ -65,7 +65,7 @@ class ClusterSetup(NamedTuple):
 
 @st.composite
 def partitions(draw: st.DrawFn) -> Led:
-    """A partition, in whatever state."""
+    """A partition in any state."""
     replicas = tuple(draw(st.lists(st.sampled_from(BROKERS), unique=True, min_size=1, max_size=4)))
     isr = tuple(draw(st.lists(st.sampled_from(replicas), unique=True)))
     leader = draw(st.sampled_from((*isr, -1)))
@@ -85,7 +85,7 @@ SETUPS = st.builds(
 
 
 def seen(cluster: Cluster) -> dict[str, Any]:
-    """What a change came to, but for the order of requests and of what was logged."""
+    """The results of a change, without the order of requests and log entries."""
     metadata = {
         (broker, state.topicName, state.partitionIndex): state
         for broker, request in cluster.sent
@@ -128,7 +128,7 @@ def test_elections_do_not_depend_on_each_other(
 def test_the_replicas_of_a_broker_do_not_depend_on_each_other(
     setup: ClusterSetup, broker: int, target: ReplicaState
 ) -> None:
-    """All at once or one by one; and whatever comes, an ISR has a member, and not one that has left it."""
+    """All at once or one by one; and an ISR always has a member, and none that has left it."""
     at_once, one_by_one = setup.cluster(), setup.cluster()
     replicas = at_once.context.replicas_on_brokers([broker])
     assert at_once.replicas_become(target, *replicas) == ChangeDone()

@@ -1,4 +1,4 @@
-"""The library `transitions` moves what a controller moves: whole runs of it, with its triggers counted."""
+"""The library `transitions` makes the controller's transitions: whole runs, with the library's triggers counted."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.statemachines.control import T0, Cluster
 
 RUNS = ("controlled_shutdown", "reassignment", "two_brokers_die", "watched_partitions")
 MACHINES = {"partition: ", "replica: "}
-"""The controller's machines, of all releases, as the library calls them."""
+"""The library's names of the controller's machines, for all releases."""
 
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, str]]:
-    """How often the controller's machines took a transition, by its states."""
+    """The number of each transition of the controller's machines, by its states."""
     counts = Counter[tuple[str, str]]()
     change = transitions.Transition._change_state
 
@@ -59,7 +59,7 @@ def changes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 @pytest.fixture
 def puts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """How often a state was put into a controller's context, by the function that did."""
+    """The number of states put into a controller's context, by the calling function."""
     counts = Counter[str]()
 
     def count(name: str) -> None:
@@ -77,14 +77,14 @@ def puts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
 
 
 AROUND = {"startup", "put_partition_state_if_not_exists", "put_replica_state_if_not_exists", "_has_become"}
-"""What puts a state without a trigger: a takeover, the first news of a thing, and the one change that asks before."""
+"""The functions that put a state without a trigger: failover, first sight, and the one change that checks first."""
 
 
 @pytest.mark.parametrize("run", RUNS)
 def test_each_change_is_a_trigger(
     run: str, taken: Counter[tuple[str, str]], changes: list[Any], puts: Counter[str]
 ) -> None:
-    """As many as calls of `_become`, each along a row of a table; nothing else changes a state unseen."""
+    """As many as calls of `_become`, each along a row of a table; no other code changes a state."""
     runpy.run_path(str(Path(__file__).parents[2] / "examples" / f"{run}.py"), run_name="__main__")
     assert taken.total() == len(changes) == puts["state"] > 0
     rows = {(str(row.source), str(row.dest)) for table in (PARTITION, REPLICA) for row in table.rows}
@@ -93,7 +93,7 @@ def test_each_change_is_a_trigger(
 
 
 def test_refused_changes_are_logged(taken: Counter[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the states that its error names; nothing changes."""
+    """With the states in its error; nothing changes."""
     refused, valid = list[str](), transitions.Event._is_valid_source
 
     def seen(event: transitions.Event, state: transitions.State) -> bool:

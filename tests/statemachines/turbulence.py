@@ -1,8 +1,8 @@
-"""A cluster to which things happen in whatever order: brokers die and come again, leaders change ISRs, administrators
-create, grow, move and delete, disks fail, brokers shut down, controllers follow each other.
+"""A cluster with random events in any order: brokers die and restart, leaders change ISRs, administrators create,
+grow, reassign and delete topics, disks fail, brokers shut down, controllers follow each other.
 
-Each thing that happens takes a number, and makes something of it in any state, so that a sequence is a list of names
-with numbers. The cluster remembers every state that was written of a partition, and by which party.
+Each command takes a number, and gives it a meaning in any state, so a sequence is a list of names with numbers. The
+cluster remembers every written state of a partition, and whether a leader or a controller wrote it.
 """
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ from tests.statemachines.processing import EventCluster
 
 
 class Extent(NamedTuple):
-    """How large a cluster is."""
+    """The size of a cluster."""
 
     brokers: int
     topics: Mapping[str, tuple[tuple[int, ...], ...]]
-    """Those that it begins with: the brokers of each of their partitions."""
+    """The initial topics: the brokers of each partition."""
     created: int
-    """How many partitions a topic has that is created later."""
+    """The number of partitions of a topic that is created later."""
     most: int
-    """How many it may grow to."""
+    """The largest number of partitions of a topic."""
     numbers: int
-    """What commands make something of is below this."""
+    """The exclusive upper bound of the commands' numbers."""
 
 
 SMALL = Extent(4, {"t": ((1, 2, 3), (2, 3)), "u": ((3, 4),)}, created=1, most=3, numbers=128)
-"""So small that each broker meets each other one all the time."""
+"""So small that any two brokers share partitions."""
 LARGE = Extent(
     10,
     {
@@ -68,16 +68,16 @@ class Written(NamedTuple):
     state: LeaderAndIsr
     version: int
     by_leader: bool
-    """Its leader wrote it, else a controller did."""
+    """Whether its leader wrote it; else a controller did."""
 
 
 class Turbulence(EventCluster):
-    """A cluster that remembers what was written of its partitions, and which replicas brokers have yet to delete.
+    """A cluster that remembers its partitions' written states, and the replicas that brokers have yet to delete.
 
     Args:
         design: that of the release.
-        extent: how large it is.
-        kinds: the classes of the controller, of `EventCluster`, which may be mutants.
+        extent: its size.
+        kinds: the controller's classes, as in `EventCluster`; they may be mutants.
     """
 
     def __init__(self, design: ControlDesign | None = None, extent: Extent = SMALL, **kinds: Any) -> None:
@@ -85,14 +85,14 @@ class Turbulence(EventCluster):
         self.brokers = tuple(range(1, extent.brokers + 1))
         self.names = tuple(extent.topics)
         self.lives: dict[TopicPartition, list[list[Written]]] = {}
-        """What was written of a partition; it lives again when its topic is deleted, and created once more."""
+        """The written states of a partition; a deletion and a new creation begin another life."""
         self.to_delete: dict[int, list[tuple[TopicPartition, ...]]] = {}
         self.online_on_dead: set[PartitionAndReplica] = set()
-        """Replicas that were created while their brokers were down. They are online until these come and go."""
+        """Replicas created while their brokers were down. They stay online until these brokers restart and stop."""
         self.meddling: tuple[tuple[int, int], ...] = ()
-        """Before which batches of an event leaders write, and of which partitions."""
+        """The batches of an event before which leaders write, each with its partition."""
         self.meddled = False
-        """Leaders have done so, of which no controller has heard."""
+        """Leaders have written without a notification to a controller."""
         super().__init__(self.brokers, design, **kinds)
         for topic, assignments in extent.topics.items():
             self.create_topic(topic, *assignments)
@@ -103,13 +103,13 @@ class Turbulence(EventCluster):
         return self.brokers[which % len(self.brokers)]
 
     def brokers_from(self, which: int, many: int) -> tuple[int, ...]:
-        """So many brokers, one after the other."""
+        """`many` brokers, one after the other."""
         return tuple(self.broker(which + each) for each in range(many))
 
-    # What it remembers.
+    # Its memory.
 
     def drive(self, machine: Any, change: Any, *how: Any, **named: Any) -> Any:
-        """Batch by batch; leaders may write before any, and all that is written is remembered."""
+        """Batch by batch; leaders may write before any of them, and all writes are remembered."""
         number = 0
         while not isinstance(change, ChangeDone | EventDone):
             for at, which in self.meddling:
@@ -127,7 +127,7 @@ class Turbulence(EventCluster):
         return change
 
     def remember(self, by_leader: bool = False) -> None:
-        """What has been written of partitions."""
+        """Remember new states of partitions."""
         written = self.written_partitions()
         for partition in self.lives.keys() - {*written}:
             if self.lives[partition][-1]:
@@ -139,11 +139,11 @@ class Turbulence(EventCluster):
                 life.append(Written(self.state(partition), version, by_leader))
 
     def each_life(self) -> Iterator[list[Written]]:
-        """What was written of each partition, from its creation on."""
+        """The written states of each partition, from its creation on."""
         return (life for lives in self.lives.values() for life in lives if life)
 
     def send(self, broker: int, request: ControlRequest) -> None:
-        """What a broker is to delete waits for its answer; replicas are told only what has been written."""
+        """Deletions of a broker wait for its reply; replicas may only receive written states."""
         super().send(broker, request)
         if isinstance(request, StopReplicaRequest):
             deleted = tuple(
@@ -154,18 +154,18 @@ class Turbulence(EventCluster):
             self.to_delete.setdefault(broker, []).append(deleted)
         if isinstance(request, LeaderAndIsrRequest):
             for each in request.partitionStates:
-                received = (each.leader, each.leaderEpoch, each.isr)
+                sent = (each.leader, each.leaderEpoch, each.isr)
                 lives = self.lives.get(TopicPartition(each.topicName, each.partitionIndex), [])
                 written = {written.state[:3] for life in lives for written in life}
-                assert received in written, f"broker {broker} is told {received}, not written"  # H6
+                assert sent in written, f"broker {broker} receives {sent}, which was not written"  # H6
 
     def register(self, broker: int) -> None:
-        """A broker starts, and has what it keeps."""
+        """A broker starts, with its logs."""
         super().register(broker)
         self.online_on_dead = {each for each in self.online_on_dead if each.replica != broker}
 
     def created_on_dead(self, topic: str) -> None:
-        """A topic has partitions that it had not, perhaps on brokers that are down."""
+        """A topic has new partitions, perhaps on dead brokers."""
         self.online_on_dead |= {
             replica
             for replica in self.context.replicas_for_topic(topic)
@@ -182,10 +182,10 @@ class Turbulence(EventCluster):
         return sorted(found)
 
     def topics(self) -> list[str]:
-        """The topics that there are."""
+        """All topics."""
         return [topic for topic in self.names if self.exists(topic_path(topic))]
 
-    # Commands. Each takes a number that it makes something of.
+    # Commands. Each gives its number a meaning.
 
     def kill(self, which: int) -> None:
         """A broker dies."""
@@ -203,7 +203,7 @@ class Turbulence(EventCluster):
             self.process("process_broker_change")
 
     def bounce(self, which: int) -> None:
-        """A broker starts again, unseen."""
+        """A broker restarts, unnoticed."""
         broker = self.broker(which)
         if broker in self.sessions:
             self.die(broker)
@@ -212,7 +212,7 @@ class Turbulence(EventCluster):
             self.process("process_broker_change")
 
     def swap(self, which: int) -> None:
-        """One dies, and another starts, before the controller looks."""
+        """One dies, and another starts, before the controller reads the brokers."""
         gone, come = self.broker(which), self.broker(which // len(self.brokers))
         if gone in self.sessions:
             self.die(gone)
@@ -231,7 +231,7 @@ class Turbulence(EventCluster):
             self.created_on_dead(topic)
 
     def topic(self, which: int) -> tuple[int, str]:
-        """A topic, and what is left of the number."""
+        """A topic, and the rest of the number."""
         rest, number = divmod(which, len(self.names))
         return rest, self.names[number]
 
@@ -248,7 +248,7 @@ class Turbulence(EventCluster):
                 self.created_on_dead(topic)
 
     def delete(self, which: int) -> None:
-        """A topic is to be deleted, unless one of its partitions moves."""
+        """A topic's deletion is requested, unless one of its partitions moves."""
         _, topic = self.topic(which)
         moving = {partition.topic for partition in self.context.state.partitions_being_reassigned}
         if self.exists(topic_path(topic)) and topic not in moving:
@@ -257,14 +257,14 @@ class Turbulence(EventCluster):
             self.process("process_topic_deletion")
 
     def answer(self, which: int) -> None:
-        """A broker has deleted, or could not."""
+        """A broker replies to a deletion, with success or an error."""
         broker = self.broker(which)
         if self.to_delete.get(broker) and broker in self.sessions:
             fails = which // len(self.brokers) % 3 == 0
             self.respond(broker, Errors.KAFKA_STORAGE_ERROR if fails else Errors.NONE)
 
     def respond(self, broker: int, error: Errors) -> None:
-        """The oldest answer of a broker, of topics that are being deleted."""
+        """The oldest pending reply of a broker, for topics in deletion."""
         waiting = self.to_delete[broker].pop(0)
         started = self.context.state.topics_with_deletion_started
         of_these = tuple(partition for partition in waiting if partition.topic in started)
@@ -272,17 +272,17 @@ class Turbulence(EventCluster):
             self.deleted(broker, *of_these, error=error)
 
     def shrink(self, which: int) -> None:
-        """While an event is processed, a leader takes the others out of its ISR."""
+        """While an event is processed, a leader removes the others from its ISR."""
         self.leader_of(which, lambda state, live: (state.leader,), processing=True)
 
     def expand(self, which: int) -> None:
-        """A leader takes all live replicas into its ISR, and says so."""
+        """A leader adds all live replicas to its ISR, and notifies the controller."""
         partition = self.leader_of(which, lambda state, live: tuple(dict.fromkeys((*state.isr, *live))))
         if partition is not None:
             self.notify(partition)
 
     def notify(self, partition: TopicPartition) -> None:
-        """The controller hears of an ISR."""
+        """The controller is notified of an ISR."""
         self.zookeeper.create(None, isr_change_notification_path(), (partition,), sequential=True)
         self.process("process_isr_change_notification")
         if not self.batch.design.alter_partition:
@@ -294,7 +294,7 @@ class Turbulence(EventCluster):
         isr: Callable[[LeaderAndIsr, list[int]], tuple[int, ...]],
         processing: bool = False,
     ) -> TopicPartition | None:
-        """A leader that lives writes another ISR; which partition that is of."""
+        """A live leader writes another ISR; returns its partition."""
         partitions = self.written_partitions()
         if not partitions:
             return None
@@ -305,7 +305,7 @@ class Turbulence(EventCluster):
         assigned = self.data(topic_path(partition.topic)).decode(partition.topic).get(partition)
         if processing and assigned is not None and assigned.is_being_reassigned:
             return None
-        if processing and partition in self.context.state.partitions_being_reassigned:  # until 2.3 only this says so
+        if processing and partition in self.context.state.partitions_being_reassigned:  # the only record until 2.3
             return None
         replicas = assigned.replicas if assigned else ()
         live = [each for each in replicas if self.context.is_replica_online(each, partition)]
@@ -316,12 +316,12 @@ class Turbulence(EventCluster):
         return partition
 
     def move(self, which: int) -> None:
-        """A partition is to move."""
+        """A reassignment is requested."""
         partitions = self.context.all_partitions()
         if partitions:
             partition = partitions[which % len(partitions)]
             target = self.brokers_from(which // 8, 1 + which // 32 % 3)
-            if not self.keeps_somebody(partition, target):
+            if not self.keeps_an_in_sync_replica(partition, target):
                 return
             if self.batch.design.kip_455:
                 self.process("process_api_partition_reassignment", ((partition, target),))
@@ -329,10 +329,10 @@ class Turbulence(EventCluster):
                 self.zookeeper.create(None, REASSIGN_PARTITIONS, ((partition, target),))
                 self.process("process_zk_partition_reassignment")
 
-    def keeps_somebody(self, partition: TopicPartition, target: tuple[int, ...]) -> bool:
-        """Whether a replica that is in sync stays, if a partition moves there.
+    def keeps_an_in_sync_replica(self, partition: TopicPartition, target: tuple[int, ...]) -> bool:
+        """Whether an in-sync replica stays if the partition moves to `target`.
 
-        One that never had a leader: a move that is asked for by a request fails there once it is assigned, and leaves
+        If there never was a leader, a requested reassignment fails after its assignment is written, and leaves
         replicas without a state (tests/kafka/test_controller_beside.py).
         """
         if not self.exists(topic_partition_state_path(partition)):
@@ -344,20 +344,20 @@ class Turbulence(EventCluster):
         )
 
     def cancel(self, which: int) -> None:
-        """A move is cancelled."""
+        """A reassignment is cancelled."""
         moving = sorted(self.context.state.partitions_being_reassigned)
         if moving and self.batch.design.kip_455:
             partition = moving[which % len(moving)]
             origin = self.context.partition_full_replica_assignment(partition).origin_replicas
-            if self.keeps_somebody(partition, origin):
+            if self.keeps_an_in_sync_replica(partition, origin):
                 self.process("process_api_partition_reassignment", ((partition, None),))
 
     def leave(self, which: int) -> None:
-        """A broker asks to be let go."""
+        """A broker requests a controlled shutdown."""
         self.process("process_controlled_shutdown", self.broker(which))
 
     def prefer(self, which: int) -> None:
-        """Preferred leaders are elected, by whichever way."""
+        """Preferred leaders are elected, by any of the ways."""
         if which % 3 == 0:
             self.process("process_auto_preferred_replica_leader_election")
         elif which % 3 == 1 and not self.exists(PREFERRED_REPLICA_ELECTION):
@@ -370,7 +370,7 @@ class Turbulence(EventCluster):
             self.process("process_replica_leader_election", led, kind, ElectionTrigger.AdminClientTriggered)
 
     def lose_disk(self, which: int) -> None:
-        """A broker loses the disk of one of its partitions, and answers so when it is asked."""
+        """A broker loses the disk of one of its partitions, and reports it when asked."""
         broker = self.broker(which)
         partitions = self.context.partitions_on_broker(broker)
         if broker in self.sessions and partitions:
@@ -382,7 +382,7 @@ class Turbulence(EventCluster):
             self.process("process_leader_and_isr_response_received", response, broker)
 
     def succeed(self, which: int) -> None:
-        """Another controller takes over, and knows nothing yet but its epoch."""
+        """Another controller takes over, and at first knows only its epoch."""
         version = self.zookeeper.set(None, "/controller_epoch", self.context.state.epoch + 1).version
         self.context.state.epoch += 1
         self.context.state.epoch_zk_version = version
@@ -390,10 +390,10 @@ class Turbulence(EventCluster):
         self.online_on_dead.clear()
         self.take_over()
 
-    # The end.
+    # The repair.
 
     def mend(self) -> None:
-        """All brokers live, with new disks; leaders catch all followers up; brokers delete what they are asked to."""
+        """All brokers are alive, with new disks; leaders add all followers; brokers do all pending deletions."""
         self.meddling = ()
         for broker in self.brokers:
             if broker in self.sessions:
@@ -435,14 +435,14 @@ COMMANDS: Mapping[str, Callable[[Turbulence, int], None]] = {
 
 
 class Command(NamedTuple):
-    """Something that happens, and the batches of its event before which leaders write as well."""
+    """An event, and the batches of it before which leaders write as well."""
 
     name: str
     which: int = 0
     meddling: tuple[tuple[int, int], ...] = ()
 
     def happen(self, cluster: Turbulence) -> None:
-        """It happens there."""
+        """Run it."""
         cluster.meddling = self.meddling
         COMMANDS[self.name](cluster, self.which)
         cluster.meddled = cluster.meddled or bool(self.meddling)

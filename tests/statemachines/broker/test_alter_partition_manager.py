@@ -37,34 +37,34 @@ class Leader:
         self.manager = kind(self.broker.manager, lambda: BROKER_EPOCH)
 
     def tell(self, leader_epoch: int, partition_epoch: int, *partitions: TopicPartition, leader: int = 1) -> None:
-        """LeaderAndIsr arrives; its ISR is 1 and 2."""
+        """Receive LeaderAndIsr with the ISR 1 and 2."""
         errors = self.broker.lead(
             leader, leader_epoch, *partitions, replicas=(1, 2), partition_epoch=partition_epoch, epoch=5
         )
         assert set(errors) == {Errors.NONE}
 
     def hosted(self, partition: TopicPartition = T0) -> HostedPartition:
-        """What it knows of a partition."""
+        """Its knowledge of a partition."""
         return self.broker.hosted(partition)
 
     def send(self) -> AlterPartitionRequest:
-        """The request that is due."""
+        """The due request."""
         request = self.manager.maybe_propagate_isr_changes()
         assert request is not None
         return request
 
     def hear(self, *outcomes: AlterPartitionOutcome, error: Errors = Errors.NONE) -> bool:
-        """The answer, of t-0 and t-1."""
+        """Receive the response for t-0 and t-1."""
         return self.manager.answered(AlterPartitionResponse(error, tuple(zip((T0, T1), outcomes, strict=False))))
 
 
 def altered(*isr: int, leader_epoch: int = 3, partition_epoch: int = 2) -> LeaderAndIsr:
-    """What the controller says of a partition."""
+    """The controller's new state of a partition."""
     return LeaderAndIsr(1, leader_epoch, isr, partition_epoch=partition_epoch)
 
 
-def commits_what_is_answered(kind: Kind) -> None:
-    """Not before; then the leader knows the new version, and goes on from there."""
+def commits_on_the_response(kind: Kind) -> None:
+    """Not earlier; the leader then knows the new version, and continues from it."""
     leader = Leader(kind)
     assert leader.manager.maybe_expand_isr(T0, 3)
     assert (leader.hosted().state.isr, leader.hosted().state.maximal_isr) == ((1, 2), (1, 2, 3))
@@ -78,7 +78,7 @@ def commits_what_is_answered(kind: Kind) -> None:
 
 
 def has_one_change_under_way(kind: Kind) -> None:
-    """Of each partition; another is proposed when it is known what came of the first."""
+    """One for each partition; the next is proposed when the result of the first is known."""
     leader = Leader(kind)
     assert leader.manager.maybe_shrink_isr(T0, [2])
     before = leader.hosted()
@@ -88,7 +88,7 @@ def has_one_change_under_way(kind: Kind) -> None:
 
 
 def has_one_request_under_way(kind: Kind) -> None:
-    """What is proposed meanwhile goes with the next one."""
+    """Changes proposed meanwhile go into the next request."""
     leader = Leader(kind)
     leader.manager.maybe_expand_isr(T0, 3)
     leader.send()
@@ -99,7 +99,7 @@ def has_one_request_under_way(kind: Kind) -> None:
 
 
 def goes_back_to_what_was_committed(kind: Kind) -> None:
-    """Where nothing was written, and never will be."""
+    """If nothing was written, and nothing will be."""
     for error in (Errors.INELIGIBLE_REPLICA, Errors.OPERATION_NOT_ATTEMPTED):
         leader = Leader(kind)
         leader.manager.maybe_expand_isr(T0, 3)
@@ -109,7 +109,7 @@ def goes_back_to_what_was_committed(kind: Kind) -> None:
 
 
 def waits_for_leader_and_isr(kind: Kind) -> None:
-    """Where the leader may be behind: the larger ISR counts until it is told who leads."""
+    """If the leader may be out of date: the larger ISR counts until LeaderAndIsr arrives."""
     for error in (Errors.FENCED_LEADER_EPOCH, Errors.INVALID_UPDATE_VERSION, Errors.INVALID_REQUEST):
         leader = Leader(kind)
         leader.manager.maybe_expand_isr(T0, 3)
@@ -122,7 +122,7 @@ def waits_for_leader_and_isr(kind: Kind) -> None:
 
 
 def asks_again_after_an_error(kind: Kind) -> None:
-    """That says nothing of the partition."""
+    """An error that says nothing about the partition."""
     leader = Leader(kind)
     leader.manager.maybe_expand_isr(T0, 3)
     request = leader.send()
@@ -133,7 +133,7 @@ def asks_again_after_an_error(kind: Kind) -> None:
 
 
 def looks_for_the_controller(kind: Kind) -> None:
-    """Where the one that was asked is none: the same request goes to another, whatever else was answered."""
+    """If the receiver is not the controller, the same request goes to another, whatever else the response says."""
     leader = Leader(kind)
     for partition in (T0, T1):
         leader.manager.maybe_expand_isr(partition, 3)
@@ -145,8 +145,8 @@ def looks_for_the_controller(kind: Kind) -> None:
     assert leader.hear(altered(1, 2, 3), altered(1, 2, 3))
 
 
-def ignores_what_has_been_overtaken(kind: Kind) -> None:
-    """LeaderAndIsr has told the leader more than the answer does."""
+def ignores_overtaken_responses(kind: Kind) -> None:
+    """LeaderAndIsr has brought a newer state than the response."""
     leader = Leader(kind)
     leader.manager.maybe_expand_isr(T0, 3)
     leader.send()
@@ -157,7 +157,7 @@ def ignores_what_has_been_overtaken(kind: Kind) -> None:
 
 
 def keeps_the_place_of_an_unanswered_one(kind: Kind) -> None:
-    """What a new epoch's leader proposes before the old answer arrives is not attempted."""
+    """A proposal of the new epoch's leader is not attempted before the old response arrives."""
     leader = Leader(kind)
     leader.manager.maybe_expand_isr(T0, 3)
     leader.send()
@@ -170,7 +170,7 @@ def keeps_the_place_of_an_unanswered_one(kind: Kind) -> None:
 
 
 def ignores_older_answers(kind: Kind) -> None:
-    """Of another leader epoch, or of an older version."""
+    """Responses of another leader epoch, or of an older version."""
     for answer in (altered(1, leader_epoch=4), altered(1, partition_epoch=0)):
         leader = Leader(kind)
         leader.manager.maybe_shrink_isr(T0, [2])
@@ -180,7 +180,7 @@ def ignores_older_answers(kind: Kind) -> None:
 
 
 class CommitsBeforeTheAnswer(AlterPartitionManager):
-    """The leader has its ISR when it has asked for it."""
+    """The leader adopts its ISR as soon as it sends the request."""
 
     def _propose(self, partition: TopicPartition, hosted: HostedPartition) -> None:
         super()._propose(partition, hosted)
@@ -189,7 +189,7 @@ class CommitsBeforeTheAnswer(AlterPartitionManager):
 
 
 class ProposesOverAProposal(AlterPartitionManager):
-    """A change that is under way is replaced."""
+    """It replaces a pending change."""
 
     def maybe_expand_isr(self, partition: TopicPartition, replica: int) -> bool:
         hosted = self.replica_manager.led(partition)
@@ -199,7 +199,7 @@ class ProposesOverAProposal(AlterPartitionManager):
 
 
 class SendsAtOnce(AlterPartitionManager):
-    """It does not wait for an answer."""
+    """It does not wait for a response."""
 
     def maybe_propagate_isr_changes(self) -> AlterPartitionRequest | None:
         self.state.in_flight = None
@@ -207,7 +207,7 @@ class SendsAtOnce(AlterPartitionManager):
 
 
 class Taking(AlterPartitionManager):
-    """It takes some errors for others."""
+    """It mistakes some errors for others."""
 
     taken: Mapping[AlterPartitionOutcome, Errors] = {}
 
@@ -218,25 +218,25 @@ class Taking(AlterPartitionManager):
 
 
 class WaitsForEver(Taking):
-    """What is not eligible stays pending. [3.2]"""
+    """An ineligible replica leaves the change pending. [3.2]"""
 
     taken = {Errors.INELIGIBLE_REPLICA: Errors.FENCED_LEADER_EPOCH}
 
 
 class GoesBackAtOnce(Taking):
-    """What may have been written is taken back."""
+    """It takes back a change that may have been written."""
 
     taken = {Errors.INVALID_UPDATE_VERSION: Errors.INELIGIBLE_REPLICA}
 
 
 class GivesUp(Taking):
-    """An error is an error."""
+    """It treats every error as final."""
 
     taken = {Errors.UNKNOWN_SERVER_ERROR: Errors.FENCED_LEADER_EPOCH}
 
 
 class TakesAnyController(AlterPartitionManager):
-    """One that is none is believed where it answers."""
+    """It believes a receiver that is not the controller."""
 
     def answered(self, response: AlterPartitionResponse) -> bool:
         partitions = tuple(each for each in response.partitions if each[1] is not Errors.NOT_CONTROLLER)
@@ -244,7 +244,7 @@ class TakesAnyController(AlterPartitionManager):
 
 
 class TakesOvertakenAnswers(AlterPartitionManager):
-    """Whatever the state is by now."""
+    """It ignores the state's changes since the request."""
 
     def _complete(
         self, partition: TopicPartition, proposed: PendingPartitionChange, outcome: AlterPartitionOutcome
@@ -257,7 +257,7 @@ class TakesOvertakenAnswers(AlterPartitionManager):
 
 
 class TakesAnyVersion(AlterPartitionManager):
-    """An answer is an answer."""
+    """It does not compare versions."""
 
     def _complete(
         self, partition: TopicPartition, proposed: PendingPartitionChange, outcome: AlterPartitionOutcome
@@ -268,7 +268,7 @@ class TakesAnyVersion(AlterPartitionManager):
 
 
 class ForgetsTheOldProposal(AlterPartitionManager):
-    """The place is free for the next one. [until 2.8]"""
+    """It frees the place for the next proposal. [until 2.8]"""
 
     def _submit(self, partition: TopicPartition, proposed: PendingPartitionChange) -> None:
         self.state.unsent_isr_updates.pop(partition, None)
@@ -276,14 +276,14 @@ class ForgetsTheOldProposal(AlterPartitionManager):
 
 
 MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
-    (CommitsBeforeTheAnswer, commits_what_is_answered),
+    (CommitsBeforeTheAnswer, commits_on_the_response),
     (ProposesOverAProposal, has_one_change_under_way),
     (SendsAtOnce, has_one_request_under_way),
     (WaitsForEver, goes_back_to_what_was_committed),
     (GoesBackAtOnce, waits_for_leader_and_isr),
     (GivesUp, asks_again_after_an_error),
     (TakesAnyController, looks_for_the_controller),
-    (TakesOvertakenAnswers, ignores_what_has_been_overtaken),
+    (TakesOvertakenAnswers, ignores_overtaken_responses),
     (ForgetsTheOldProposal, keeps_the_place_of_an_unanswered_one),
     (TakesAnyVersion, ignores_older_answers),
 ]
@@ -293,14 +293,14 @@ test_the_manager_passes, test_each_mutant_is_caught = mutant_tests(AlterPartitio
 
 
 def test_since_3_3_dead_brokers_do_not_join() -> None:
-    """As far as the leader has been told. [KAFKA-14140]"""
+    """Dead as far as the leader knows. [KAFKA-14140]"""
     proposed = [Leader(release=release).manager.maybe_expand_isr(T0, 4) for release in ("3.2", "3.3")]
     assert proposed == [True, False]
 
 
 @pytest.mark.parametrize(("release", "proposed"), [("2.7", False), ("2.8", False), ("3.0", True)])
 def test_lagging_members_leave_beside_an_unassigned_member(release: str, proposed: bool) -> None:
-    """Broker 3 is none of the replicas of the leader, which cannot look until 2.8. [KAFKA-9672]"""
+    """Broker 3 is not among the replicas that the leader knows; until 2.8 the leader cannot check. [KAFKA-9672]"""
     leader = Leader(release=release)
     assert leader.manager.maybe_expand_isr(T0, 3)
     leader.send()
@@ -309,7 +309,7 @@ def test_lagging_members_leave_beside_an_unassigned_member(release: str, propose
 
 
 def test_unchanged_isrs_are_not_proposed() -> None:
-    """A member that joins, and one that leaves without having been in it."""
+    """A replica that is already a member joins, and one that was not a member leaves."""
     leader = Leader()
     assert not leader.manager.maybe_expand_isr(T0, 2)
     assert not leader.manager.maybe_shrink_isr(T0, [3])
@@ -317,7 +317,7 @@ def test_unchanged_isrs_are_not_proposed() -> None:
 
 
 def test_partitions_missing_in_the_response_are_resent() -> None:
-    """By some mistake of the controller."""
+    """The controller left them out by mistake."""
     leader = Leader()
     for partition in (T0, T1):
         leader.manager.maybe_expand_isr(partition, 3)
@@ -326,8 +326,8 @@ def test_partitions_missing_in_the_response_are_resent() -> None:
     assert [data.partitionIndex for data in leader.send().partitions] == [1]
 
 
-def test_a_partition_that_is_gone_needs_no_answer() -> None:
-    """It has been deleted meanwhile."""
+def test_a_deleted_partition_needs_no_response() -> None:
+    """It was deleted after the request."""
     leader = Leader()
     leader.manager.maybe_expand_isr(T0, 3)
     leader.send()
@@ -337,7 +337,7 @@ def test_a_partition_that_is_gone_needs_no_answer() -> None:
 
 
 def test_impossible_calls_are_refused() -> None:
-    """By name, and nothing has changed."""
+    """With the name of the partition or broker; nothing changes."""
     leader = Leader()
     leader.tell(4, 2, T1, leader=2)
     before = leader.broker.known()
@@ -355,7 +355,7 @@ def test_impossible_calls_are_refused() -> None:
 
 
 def test_a_partition_is_changed_by_its_leader_alone_and_once_at_a_time() -> None:
-    """Asked of the partition itself."""
+    """Called on the partition itself."""
     leader = Leader()
     with pytest.raises(ValueError, match="broker 2 does not lead the partition"):
         leader.hosted().prepare_isr_expand(2, 3)
@@ -366,9 +366,9 @@ def test_a_partition_is_changed_by_its_leader_alone_and_once_at_a_time() -> None
 
 @given(st.lists(st.tuples(st.sampled_from([2, 3]), st.booleans(), st.integers(0, 2), st.booleans()), max_size=8))
 def test_a_leader_and_its_controller_agree(changes: list[tuple[int, bool, int, bool]]) -> None:
-    """However often an answer is lost, and the request handled again: then both know what ZooKeeper has.
+    """However often a response is lost and the request repeated, both end up with the state in ZooKeeper.
 
-    A controller that has been replaced in between, and knows nothing of the last write, is sent away.
+    A controller that was replaced in between, and does not know the last write, is refused.
     """
     leader, altering = Leader(), Altering()
     for replica, joins, lost, behind in changes:

@@ -14,13 +14,13 @@ from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoverySt
 from statemachines.messages.replica_assignment import ReplicaAssignment
 
 RECOVERING = LeaderRecoveryState.RECOVERING
-LEADER_STATE = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (2,), False, RECOVERING)
+STATE = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (2,), False, RECOVERING)
 MOVING = ReplicaAssignment((1, 2, 3), (3,), (2,))
 
 
 def test_a_leader_has_the_isr_and_recovers_at_once() -> None:
-    """It says so with its next change of the ISR."""
-    made = HostedPartition().make_leader(LEADER_STATE, 1)
+    """Its next change of the ISR shows that."""
+    made = HostedPartition().make_leader(STATE, 1)
     assert made == HostedPartition(
         leader=1,
         leader_epoch=3,
@@ -34,9 +34,9 @@ def test_a_leader_has_the_isr_and_recovers_at_once() -> None:
 
 
 def test_a_follower_forgets_the_isr() -> None:
-    """And knows what its leader is to recover from."""
-    leader = HostedPartition().make_leader(LEADER_STATE, 1)
-    made = leader.make_follower(LEADER_STATE._replace(leader=2, leaderEpoch=4, partitionEpoch=8))
+    """And knows whether its leader must recover."""
+    leader = HostedPartition().make_leader(STATE, 1)
+    made = leader.make_follower(STATE._replace(leader=2, leaderEpoch=4, partitionEpoch=8))
     assert made == HostedPartition(
         leader=2,
         leader_epoch=4,
@@ -48,24 +48,24 @@ def test_a_follower_forgets_the_isr() -> None:
     )
 
 
-def test_without_its_log_a_leader_is_half_made() -> None:
-    """It has the ISR, and not the epoch: the request can come again."""
-    made = HostedPartition().make_leader(LEADER_STATE, 1, has_log=False)
+def test_without_its_log_a_leader_has_the_isr_but_not_the_epoch() -> None:
+    """So the request can come again."""
+    made = HostedPartition().make_leader(STATE, 1, has_log=False)
     assert (made.leader, made.leader_epoch, made.partition_epoch, made.has_log) == (None, -1, 0, False)
     assert made.state.isr == (1, 2)
 
 
-def test_without_its_log_a_follower_is_more_than_half_made() -> None:
-    """Since 3.6 it has the epoch as well, and the request, repeated, is stale. [#14138]"""
+def test_without_its_log_a_follower_has_the_epoch_too() -> None:
+    """Since 3.6; the repeated request is then stale. [#14138]"""
     epochs = [
-        HostedPartition().make_follower(LEADER_STATE, has_log=False, epoch_after_log=after).leader_epoch
+        HostedPartition().make_follower(STATE, has_log=False, epoch_after_log=after).leader_epoch
         for after in (True, False)
     ]
     assert epochs == [-1, 3]
 
 
 def test_while_a_change_is_pending_the_larger_isr_counts() -> None:
-    """For the high watermark: a replica that is about to join may have joined, one that is to leave has not left."""
+    """For the high watermark: a joining replica may have joined already, and a leaving one may not have left."""
     both, all_of_them = (1, 2), (1, 2, 3)
     committed, sent = CommittedPartitionState(both), LeaderAndIsr(1, 3, ())
     expand = PendingExpandIsr(3, sent, committed)

@@ -1,4 +1,4 @@
-"""What a leader makes of its followers' log end offsets, against the same in plain words, and by release."""
+"""A leader's conclusions from its followers' log end offsets, against a plain restatement, and by release."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ END_OFFSETS = st.lists(st.integers(UNKNOWN_OFFSET, 6), min_size=1, max_size=4)
 
 @given(OFFSETS, END_OFFSETS)
 def test_the_high_watermark_is_the_least_leo_and_never_goes_back(current: int, end_offsets: list[int]) -> None:
-    """In whatever order the replicas are asked."""
+    """In any order of the replicas."""
     assert high_watermark(current, end_offsets) == max(current, min(end_offsets))
     assert high_watermark(current, end_offsets) == high_watermark(current, reversed(end_offsets))
 
 
 @given(OFFSETS, END_OFFSETS, st.integers(UNKNOWN_OFFSET, 6))
-def test_one_more_replica_is_never_less_safe(current: int, end_offsets: list[int], another: int) -> None:
-    """So Kafka waits for replicas that are about to join, and for those that it has asked to take out."""
+def test_one_more_replica_never_raises_the_high_watermark(current: int, end_offsets: list[int], another: int) -> None:
+    """So Kafka also waits for replicas that are about to join, and for those whose removal is pending."""
     assert high_watermark(current, [*end_offsets, another]) <= high_watermark(current, end_offsets)
 
 
 def test_a_new_leader_commits_after_every_member_has_fetched() -> None:
-    """A new leader knows no LEO but its own."""
+    """A new leader knows only its own LEO."""
     assert high_watermark(2, [5, UNKNOWN_OFFSET, 5]) == 2
 
 
@@ -53,6 +53,6 @@ LEAVES = {
 
 @rows("answer", {**JOINS, **LEAVES})
 def test_joining_leaving_and_counting_members(answer: tuple[bool, bool]) -> None:
-    """Case by case, as Kafka has it."""
+    """Case by case, as in Kafka."""
     said, expected = answer
     assert said == expected

@@ -1,4 +1,4 @@
-"""Whom a broker obeys; and brokers that are wrong in one point each, with the scenario that tells each of them."""
+"""Which requests a broker obeys; brokers with one mistake each, and the scenario that detects each of them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NONE, STALE_CONTROLLER = Errors.NONE, Errors.STALE_CONTROLLER_EPOCH
 
 
 def refuses_an_earlier_registration(kinds: Kinds) -> None:
-    """A request for the broker that was there before changes nothing, whatever its controller's epoch."""
+    """A request for the broker's previous registration changes nothing, whatever its controller epoch."""
     broker = Broker(kinds=kinds)
     broker.lead(2, 0)
     before = broker.known()
@@ -44,7 +44,7 @@ def refuses_an_earlier_registration(kinds: Kinds) -> None:
 
 
 def takes_any_other_registration(kinds: Kinds) -> None:
-    """One that the broker has not heard of itself, and one that is not named."""
+    """A later one that the broker does not know yet, and a request without one."""
     for epoch in (BROKER_EPOCH, BROKER_EPOCH + 1, -1):
         broker = Broker(kinds=kinds)
         assert broker.lead(1, 0, broker_epoch=epoch) == [NONE]
@@ -53,7 +53,7 @@ def takes_any_other_registration(kinds: Kinds) -> None:
 
 
 def fails_at_a_later_registration_until_2_5_0(kinds: Kinds) -> None:
-    """What the broker has not heard of itself was an error, and nothing was done. [KAFKA-9839]"""
+    """A registration that the broker did not know yet was an error, and nothing was done. [KAFKA-9839]"""
     broker, later, failed = Broker(control_design_of("2.5.0"), kinds), BROKER_EPOCH + 1, Errors.UNKNOWN_SERVER_ERROR
     before = broker.known()
     assert broker.lead(1, 0, T0, T1, broker_epoch=later) == [failed, failed]
@@ -76,7 +76,7 @@ def refuses_an_older_controller(kinds: Kinds) -> None:
 
 
 def learns_of_a_newer_controller(kinds: Kinds) -> None:
-    """By any of the three, and also where nothing else comes of it."""
+    """By any of the three requests, even if the request does nothing else."""
     requests: list[Callable[[Broker], object]] = [
         lambda broker: broker.lead(1, 0, epoch=EPOCH + 1, replicas=(2, 3)),
         lambda broker: broker.stop(-1, epoch=EPOCH + 1),
@@ -89,7 +89,7 @@ def learns_of_a_newer_controller(kinds: Kinds) -> None:
 
 
 def refuses_an_older_leader_epoch(kinds: Kinds) -> None:
-    """And the same one."""
+    """And an equal one."""
     broker = Broker(kinds=kinds)
     broker.lead(2, 3)
     before = broker.known()
@@ -98,7 +98,7 @@ def refuses_an_older_leader_epoch(kinds: Kinds) -> None:
 
 
 def fences_a_late_stop(kinds: Kinds) -> None:
-    """A replica that has come back since goes on."""
+    """A replica that has returned since continues."""
     broker = Broker(kinds=kinds)
     broker.lead(2, 3)
     assert broker.stop(2, delete=True) == [Errors.FENCED_LEADER_EPOCH]
@@ -106,7 +106,7 @@ def fences_a_late_stop(kinds: Kinds) -> None:
 
 
 def follows_the_living(kinds: Kinds) -> None:
-    """A leader that is not alive is not followed."""
+    """It does not follow a leader that is not alive."""
     broker = Broker(kinds=kinds)
     broker.tell(1, 3)
     broker.lead(2, 0)
@@ -114,13 +114,13 @@ def follows_the_living(kinds: Kinds) -> None:
 
 
 def forgets_the_dead(kinds: Kinds) -> None:
-    """Whom UpdateMetadata does not name is not alive any more."""
+    """A broker that UpdateMetadata does not name is no longer alive."""
     broker = Broker(kinds=kinds)
     broker.tell(1)
     assert not broker.cache.has_alive_broker(2)
 
 
-def ends_what_it_fetched(kinds: Kinds) -> None:
+def stops_fetching_as_leader(kinds: Kinds) -> None:
     """A leader fetches from no broker."""
     broker = Broker(kinds=kinds)
     broker.lead(2, 0)
@@ -129,7 +129,7 @@ def ends_what_it_fetched(kinds: Kinds) -> None:
 
 
 def begins_anew_in_each_epoch(kinds: Kinds) -> None:
-    """Under the same leader, too."""
+    """Even under the same leader."""
     broker = Broker(kinds=kinds)
     broker.lead(2, 0)
     broker.lead(2, 1)
@@ -137,14 +137,14 @@ def begins_anew_in_each_epoch(kinds: Kinds) -> None:
 
 
 def goes_on_with_the_others(kinds: Kinds) -> None:
-    """One directory that fails, and the other partitions are followed."""
+    """One log directory fails, and the broker follows with the other partitions."""
     broker = Broker(kinds=kinds)
     assert broker.lead(2, 0, T0, T1, failures={T0: LogFailure.Storage}) == [Errors.KAFKA_STORAGE_ERROR, NONE]
     assert broker.fetches(T1) == (2, 0)
 
 
 def makes_logs_of_new_replicas_only(kinds: Kinds) -> None:
-    """Where a directory has failed."""
+    """If a directory has failed."""
     broker = Broker(kinds=kinds)
     broker.manager.handle_log_dir_failure([])
     assert broker.lead(2, 0, T0) == [Errors.KAFKA_STORAGE_ERROR]
@@ -152,20 +152,20 @@ def makes_logs_of_new_replicas_only(kinds: Kinds) -> None:
 
 
 def refuses_all_beside_half_a_follower(kinds: Kinds) -> None:
-    """What names a replica without log in its own epoch is not obeyed at all."""
+    """It obeys no part of a request that names, in its own epoch, a replica without log."""
     broker = Broker(kinds=kinds)
     broker.lead(2, 0, failures={T0: LogFailure.ConfigNotRead})
     assert broker.lead(2, 0, T0, T1) == [Errors.NOT_LEADER_OR_FOLLOWER] * 2
     assert broker.fetches(T1) is None
 
 
-def deletes_no_log_without_fail(kinds: Kinds) -> None:
-    """What is not there cannot stay."""
+def deletes_a_missing_log_without_error(kinds: Kinds) -> None:
+    """A log that is not there cannot remain."""
     assert Broker(kinds=kinds).stop(-2, delete=True, failures={T0: LogFailure.Storage}) == [NONE]
 
 
 def starts_no_fetcher_when_it_shuts_down(kinds: Kinds) -> None:
-    """It follows whom it is told to, and fetches neither from that one nor from another any more."""
+    """It follows its new leader, but no longer fetches, neither from it nor from another."""
     broker = Broker(kinds=kinds)
     broker.lead(2, 0, T0)
     broker.lead(1, 0, T1)
@@ -176,8 +176,8 @@ def starts_no_fetcher_when_it_shuts_down(kinds: Kinds) -> None:
     assert broker.changes[-1].followers == (T0, T1)
 
 
-def keeps_what_has_opened_no_log(kinds: Kinds) -> None:
-    """A replica that was refused has opened none: the directory fails with its log, and it is as it was."""
+def keeps_a_replica_that_has_opened_no_log(kinds: Kinds) -> None:
+    """A refused replica has opened none: the directory fails with its log, and the replica is unchanged."""
     broker = Broker(kinds=kinds)
     broker.lead(2, 0)
     broker.manager.restart()
@@ -187,21 +187,21 @@ def keeps_what_has_opened_no_log(kinds: Kinds) -> None:
 
 
 class IgnoresTheBrokerEpoch(KafkaApis):
-    """A request is for whatever registration there is."""
+    """It accepts a request for any registration."""
 
     def is_broker_epoch_stale(self, broker_epoch: int) -> bool:
         return False
 
 
 class TakesItsOwnRegistrationOnly(KafkaApis):
-    """A later one is refused, too."""
+    """It refuses a later one, too."""
 
     def is_broker_epoch_stale(self, broker_epoch: int) -> bool:
         return broker_epoch not in (self.broker_epoch(), -1)
 
 
 class FailsAtWhateverIsLater(KafkaApis):
-    """As it did until 2.5.0."""
+    """As releases until 2.5.0 do."""
 
     def handle(
         self, request: ControlRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
@@ -211,21 +211,21 @@ class FailsAtWhateverIsLater(KafkaApis):
 
 
 class LooksForNoneInEpochs(KafkaApis):
-    """-1 is an epoch like others."""
+    """It treats -1 as an epoch like any other."""
 
     def is_broker_epoch_stale(self, broker_epoch: int) -> bool:
         return broker_epoch < self.broker_epoch()
 
 
 class IgnoresTheControllerEpoch(ReplicaManager):
-    """Any controller is obeyed."""
+    """It obeys any controller."""
 
     def _is_current_controller(self, request: ControlRequest) -> bool:
         return True
 
 
 class DoesNotRememberTheController(ReplicaManager):
-    """The newest epoch is not remembered where nothing else is done."""
+    """It does not remember the newest epoch if the request does nothing else."""
 
     def _is_current_controller(self, request: ControlRequest) -> bool:
         known, takes = self.state.controller_epoch, super()._is_current_controller(request)
@@ -235,7 +235,7 @@ class DoesNotRememberTheController(ReplicaManager):
 
 
 class IgnoresTheLeaderEpoch(ReplicaManager):
-    """The last word counts."""
+    """It obeys the last request."""
 
     def _leader_and_isr_error(self, partition: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
         error = super()._leader_and_isr_error(partition, state)
@@ -243,7 +243,7 @@ class IgnoresTheLeaderEpoch(ReplicaManager):
 
 
 class TakesTheSameLeaderEpoch(ReplicaManager):
-    """The same epoch once more is news."""
+    """It accepts the same epoch again."""
 
     def _leader_and_isr_error(self, partition: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
         hosted = self.state.all_partitions.get(partition, HostedPartition())
@@ -252,21 +252,21 @@ class TakesTheSameLeaderEpoch(ReplicaManager):
 
 
 class StopsAnyhow(ReplicaManager):
-    """A late StopReplica is obeyed."""
+    """It obeys a late StopReplica."""
 
     def _may_stop(self, partition: TopicPartition, state: StopReplicaPartitionState, delete: bool) -> Errors:
         return NONE
 
 
 class EveryoneIsAlive(MetadataCache):
-    """A broker that was never heard of is alive."""
+    """It takes a broker that it never heard of for alive."""
 
     def has_alive_broker(self, broker: int) -> bool:
         return True
 
 
 class FollowsTheDead(ReplicaManager):
-    """It is not asked whether the leader is alive."""
+    """It does not check whether the leader is alive."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -274,7 +274,7 @@ class FollowsTheDead(ReplicaManager):
 
 
 class RemembersTheDead(MetadataCache):
-    """Brokers join those that are alive."""
+    """It adds brokers to the live ones, and removes none."""
 
     def update_metadata(self, request: UpdateMetadataRequest) -> tuple[TopicPartition, ...]:
         alive = self.state.alive_brokers
@@ -284,7 +284,7 @@ class RemembersTheDead(MetadataCache):
 
 
 class LeadsAndFetches(ReplicaManager):
-    """A leader goes on fetching."""
+    """A leader continues to fetch."""
 
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, failures: Failures = NO_FAILURES
@@ -297,7 +297,7 @@ class LeadsAndFetches(ReplicaManager):
 
 
 class FollowsOn(ReplicaManager):
-    """Under the same leader nothing is begun anew. [B9]"""
+    """Under the same leader it does not begin anew. [B9]"""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -305,7 +305,7 @@ class FollowsOn(ReplicaManager):
 
 
 class EndsWithTheFirstFailure(ReplicaManager):
-    """What fails for one partition fails for all."""
+    """A failure of one partition is a failure of all."""
 
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, failures: Failures = NO_FAILURES
@@ -316,14 +316,14 @@ class EndsWithTheFirstFailure(ReplicaManager):
 
 
 class MakesAllLogs(ReplicaManager):
-    """Every replica is as good as new."""
+    """It makes a log for every replica, new or not."""
 
     def _create_log(self, partition: TopicPartition, is_new: bool, handling: Any) -> LogFailure | None:
         return super()._create_log(partition, True, handling)
 
 
 class RefusesHalfAFollowerOnly(ReplicaManager):
-    """A replica without log is refused by itself."""
+    """It refuses only the replica without log, not the whole request."""
 
     def _leader_and_isr_error(self, partition: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
         hosted = self.state.all_partitions.get(partition, HostedPartition())
@@ -332,7 +332,7 @@ class RefusesHalfAFollowerOnly(ReplicaManager):
 
 
 class FailsToDeleteNothing(ReplicaManager):
-    """It is not looked whether there is a log."""
+    """It does not check whether there is a log."""
 
     def _stop(self, partition: TopicPartition, delete: bool, handling: Any) -> None:
         super()._stop(partition, delete, handling)
@@ -341,14 +341,14 @@ class FailsToDeleteNothing(ReplicaManager):
 
 
 class FetchesToTheLast(ReplicaManager):
-    """A broker that shuts down is like any other."""
+    """It starts fetchers while it shuts down."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **{**options, "is_shutting_down": lambda: False})
 
 
 class LeavesFetchersAlone(ReplicaManager):
-    """What it has fetched it goes on fetching, from whom it did."""
+    """It continues its old fetches, from the old leaders."""
 
     def _make_followers(
         self, states: Mapping[TopicPartition, LeaderAndIsrPartitionState], handling: Any
@@ -361,7 +361,7 @@ class LeavesFetchersAlone(ReplicaManager):
 
 
 class OpensWhatLiesThere(ReplicaManager):
-    """The log of a replica is open where there is one."""
+    """It takes the log of a replica for open if there is one."""
 
     def _leader_and_isr_error(self, partition: TopicPartition, state: LeaderAndIsrPartitionState) -> Errors:
         error = super()._leader_and_isr_error(partition, state)
@@ -382,15 +382,15 @@ MUTANTS: list[tuple[Kinds, Callable[[Kinds], None]]] = [
     (Kinds(manager=StopsAnyhow), fences_a_late_stop),
     (Kinds(manager=FollowsTheDead), follows_the_living),
     (Kinds(cache=RemembersTheDead), forgets_the_dead),
-    (Kinds(manager=LeadsAndFetches), ends_what_it_fetched),
+    (Kinds(manager=LeadsAndFetches), stops_fetching_as_leader),
     (Kinds(manager=FollowsOn), begins_anew_in_each_epoch),
     (Kinds(manager=EndsWithTheFirstFailure), goes_on_with_the_others),
     (Kinds(manager=MakesAllLogs), makes_logs_of_new_replicas_only),
     (Kinds(manager=RefusesHalfAFollowerOnly), refuses_all_beside_half_a_follower),
-    (Kinds(manager=FailsToDeleteNothing), deletes_no_log_without_fail),
+    (Kinds(manager=FailsToDeleteNothing), deletes_a_missing_log_without_error),
     (Kinds(manager=FetchesToTheLast), starts_no_fetcher_when_it_shuts_down),
     (Kinds(manager=LeavesFetchersAlone), starts_no_fetcher_when_it_shuts_down),
-    (Kinds(manager=OpensWhatLiesThere), keeps_what_has_opened_no_log),
+    (Kinds(manager=OpensWhatLiesThere), keeps_a_replica_that_has_opened_no_log),
 ]
 
 
@@ -399,7 +399,7 @@ test_the_classes_pass, test_each_mutant_is_caught = mutant_tests(Kinds(), MUTANT
 
 @given(st.integers(-1, EPOCH - 1), st.integers(0, BROKER_EPOCH + 1), st.sampled_from([1, 2]), st.integers(-2, 9))
 def test_a_stale_request_changes_nothing(epoch: int, broker_epoch: int, leader: int, leader_epoch: int) -> None:
-    """Whatever it says; the registration is looked at first."""
+    """Whatever it says; the broker checks the registration first."""
     broker = Broker()
     broker.lead(2, 3)
     before = broker.known()

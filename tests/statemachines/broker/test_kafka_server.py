@@ -1,4 +1,4 @@
-"""How a broker stops; and brokers that go about it wrongly in one point, with the scenario that tells each of them.
+"""How a broker stops; brokers with one mistake each, and the scenario that detects each of them.
 
 A battery of short scenarios passes on the class as it is, and the scenario named beside a mutant must fail on it.
 """
@@ -51,12 +51,12 @@ CLEAN, UNCLEAN = Stopped(cleanly=True), Stopped(cleanly=False)
 
 
 class Leaving:
-    """Broker 1, which is told to stop, of three that are alive; 2 is controller, as far as it knows.
+    """Broker 1, about to stop, of three live brokers; it takes 2 for the controller.
 
     Args:
         kind: its class, which may be a mutant.
         release: whose rules it follows; None: the newest.
-        epoch: that of its registration.
+        epoch: its broker epoch.
         options: see `KafkaServer`.
     """
 
@@ -71,28 +71,28 @@ class Leaving:
         self.step = self.server.controlled_shutdown()
 
     def knows(self, controller: int | None, *alive: int) -> None:
-        """What UpdateMetadata has said."""
+        """Receive UpdateMetadata with this controller and these live brokers."""
         self.cache.state.controller_id, self.cache.state.alive_brokers = controller, frozenset(alive)
 
     def asks(self) -> tuple[int, int]:
-        """Whom it asks now, and for which registration."""
+        """The broker that it asks now, and the registration in the request."""
         assert isinstance(self.step, AskController), self.step
         assert self.step.request.brokerId == 1
         return self.step.controller, self.step.request.brokerEpoch
 
     def answered(self, answer: Answer) -> ShutdownStep:
-        """It is answered, or not."""
+        """Receive a response, or none."""
         assert isinstance(self.step, AskController), self.step
         self.step = self.server.answered(self.step, answer)
         return self.step
 
     def waits(self) -> None:
-        """It waits, and goes on."""
+        """Wait out the backoff, and continue."""
         assert isinstance(self.step, Backoff), self.step
         self.step = self.server.backed_off(self.step)
 
     def reads(self, **nodes: Any) -> None:
-        """It asks ZooKeeper, which has a controller and its registration, or not."""
+        """Read ZooKeeper, which has a controller and its registration, or not."""
         while isinstance(self.step, FindController):
             [request] = self.server.requests(self.step)
             data = nodes.get("controller" if request.path == CONTROLLER else "registered")
@@ -102,13 +102,13 @@ class Leaving:
 
 
 def is_let_go(kind: Server) -> None:
-    """Nothing remains: it stops cleanly, and asks no more."""
+    """No partition remains: it stops cleanly, and asks no more questions."""
     leaving = Leaving(kind)
     assert leaving.asks() == (2, 101)
     assert leaving.answered(LET_GO) == CLEAN
 
 
-def asks_again_for_what_remains(kind: Server) -> None:
+def asks_again_for_remaining_partitions(kind: Server) -> None:
     """Until another replica is in sync."""
     leaving = Leaving(kind)
     leaving.answered(REMAINS)
@@ -118,7 +118,7 @@ def asks_again_for_what_remains(kind: Server) -> None:
 
 
 def asks_again_after_an_error(kind: Server) -> None:
-    """Whichever it is. An error comes without partitions, and they may remain all the same."""
+    """Any error. An error names no partitions, but some may still remain."""
     for error in set(Errors) - {Errors.NONE}:
         leaving = Leaving(kind)
         leaving.answered(ControlledShutdownResponse(error))
@@ -126,8 +126,8 @@ def asks_again_after_an_error(kind: Server) -> None:
         assert leaving.asks() == (2, 101)
 
 
-def asks_again_where_no_answer_came(kind: Server) -> None:
-    """The controller may not have got the request."""
+def asks_again_without_a_response(kind: Server) -> None:
+    """The controller may not have received the request."""
     leaving = Leaving(kind)
     leaving.answered(NotAnswered.Lost)
     leaving.waits()
@@ -135,7 +135,7 @@ def asks_again_where_no_answer_came(kind: Server) -> None:
 
 
 def gives_up_after_three(kind: Server) -> None:
-    """Which counts the first."""
+    """The first attempt counts."""
     leaving = Leaving(kind)
     for _ in range(2):
         leaving.answered(REMAINS)
@@ -144,20 +144,20 @@ def gives_up_after_three(kind: Server) -> None:
 
 
 def waits_between_attempts(kind: Server) -> None:
-    """For as long as is configured; after the last one it does not."""
+    """For the configured time, but not after the last attempt."""
     leaving = Leaving(kind, max_retries=2, retry_backoff_ms=70)
     assert leaving.answered(REMAINS) == Backoff(1, 2, 70)
     leaving.waits()
     assert leaving.answered(REMAINS) == UNCLEAN
 
 
-def gives_up_at_what_it_does_not_expect(kind: Server) -> None:
-    """Though it has attempts left: Kafka swallows what went wrong, and the others with it."""
+def gives_up_after_an_unexpected_error(kind: Server) -> None:
+    """Even with attempts left: Kafka swallows the exception, and the remaining attempts with it."""
     assert Leaving(kind).answered(NotAnswered.Unexpected) == UNCLEAN
 
 
-def asks_the_controller_of_today(kind: Server) -> None:
-    """Another has been elected since."""
+def asks_the_current_controller(kind: Server) -> None:
+    """Another controller has been elected since."""
     leaving = Leaving(kind)
     leaving.answered(MOVED)
     leaving.knows(3, 1, 2, 3)
@@ -165,8 +165,8 @@ def asks_the_controller_of_today(kind: Server) -> None:
     assert leaving.asks() == (3, 101)
 
 
-def asks_whom_it_asked_where_none_is_known(kind: Server) -> None:
-    """It may be controller again; also where the one that is known is not alive."""
+def asks_the_previous_controller_if_none_is_known(kind: Server) -> None:
+    """It may be the controller again; also if the known controller is not alive."""
     for controller in (None, 3):
         leaving = Leaving(kind)
         leaving.answered(REMAINS)
@@ -176,7 +176,7 @@ def asks_whom_it_asked_where_none_is_known(kind: Server) -> None:
 
 
 def an_attempt_without_controller_counts(kind: Server) -> None:
-    """It has not been told of one yet: it waits, and asks when it has."""
+    """It knows of no controller yet: it waits, and asks once it does."""
     leaving = Leaving(kind)
     leaving.knows(None, 1)
     leaving.step = leaving.server.controlled_shutdown()
@@ -188,8 +188,8 @@ def an_attempt_without_controller_counts(kind: Server) -> None:
     assert leaving.answered(REMAINS) == UNCLEAN
 
 
-def says_its_registration_of_today(kind: Server) -> None:
-    """Its session ended while it waited, and it has registered anew: it would be refused by the old epoch."""
+def sends_its_current_registration(kind: Server) -> None:
+    """Its session ended while it waited, and it has registered anew; the old epoch would be refused."""
     leaving = Leaving(kind)
     leaving.answered(REMAINS)
     leaving.epoch = 202
@@ -198,35 +198,35 @@ def says_its_registration_of_today(kind: Server) -> None:
 
 
 class NeverBelievesIt(KafkaServer):
-    """It asks as often as it may, whatever the answer."""
+    """It uses all attempts, whatever the response."""
 
     def _lets_go(self, answer: ControlledShutdownResponse) -> bool:
         return False
 
 
 class LooksAtTheErrorOnly(KafkaServer):
-    """What remains is left to its fate."""
+    """It ignores the remaining partitions."""
 
     def _lets_go(self, answer: ControlledShutdownResponse) -> bool:
         return answer.errorCode is Errors.NONE
 
 
 class LooksAtWhatRemainsOnly(KafkaServer):
-    """An error has nothing that remains."""
+    """An error names no remaining partitions."""
 
     def _lets_go(self, answer: ControlledShutdownResponse) -> bool:
         return not answer.remainingPartitions
 
 
 class TakesSilenceForConsent(KafkaServer):
-    """A lost answer was a good one."""
+    """It takes a lost response for success."""
 
     def answered(self, step: AskController, answer: Answer) -> ShutdownStep:
         return super().answered(step, LET_GO if answer is NotAnswered.Lost else answer)
 
 
 class CountsRetriesOnly(KafkaServer):
-    """The first attempt is none."""
+    """It does not count the first attempt."""
 
     def controlled_shutdown(self) -> ShutdownStep:
         return self._attempt(self.max_retries + 1, None)
@@ -241,35 +241,35 @@ class WaitsAfterTheLast(KafkaServer):
 
 
 class TriesOnWhateverHappens(KafkaServer):
-    """What is not expected is like a connection that fails."""
+    """It handles an unexpected error like a failed connection."""
 
     def answered(self, step: AskController, answer: Answer) -> ShutdownStep:
         return super().answered(step, NotAnswered.Lost if isinstance(answer, NotAnswered) else answer)
 
 
 class StaysWithTheFirst(KafkaServer):
-    """What was controller is."""
+    """It keeps asking the first controller."""
 
     def backed_off(self, step: Backoff) -> ShutdownStep:
         return self._ask(step.prev_controller, step.remaining_retries - 1)
 
 
 class ForgetsWhomItAsked(KafkaServer):
-    """Each attempt begins from nothing."""
+    """Each attempt forgets the previous controller."""
 
     def backed_off(self, step: Backoff) -> ShutdownStep:
         return super().backed_off(step._replace(prev_controller=None))
 
 
 class StopsWithoutController(KafkaServer):
-    """There is none to ask, so it stops."""
+    """It stops if it knows no controller to ask."""
 
     def _ask(self, controller: int | None, remaining: int) -> ShutdownStep:
         return UNCLEAN if controller is None else super()._ask(controller, remaining)
 
 
 class KnowsItsFirstRegistrationOnly(KafkaServer):
-    """It reads its epoch once."""
+    """It reads its epoch only once."""
 
     def __init__(self, broker: int, cache: MetadataCache, broker_epoch: Callable[[], int], *more: Any) -> None:
         first = broker_epoch()
@@ -278,16 +278,16 @@ class KnowsItsFirstRegistrationOnly(KafkaServer):
 
 MUTANTS: list[tuple[Server, Callable[[Server], None]]] = [
     (NeverBelievesIt, is_let_go),
-    (LooksAtTheErrorOnly, asks_again_for_what_remains),
+    (LooksAtTheErrorOnly, asks_again_for_remaining_partitions),
     (LooksAtWhatRemainsOnly, asks_again_after_an_error),
-    (TakesSilenceForConsent, asks_again_where_no_answer_came),
+    (TakesSilenceForConsent, asks_again_without_a_response),
     (CountsRetriesOnly, gives_up_after_three),
     (WaitsAfterTheLast, waits_between_attempts),
-    (TriesOnWhateverHappens, gives_up_at_what_it_does_not_expect),
-    (StaysWithTheFirst, asks_the_controller_of_today),
-    (ForgetsWhomItAsked, asks_whom_it_asked_where_none_is_known),
+    (TriesOnWhateverHappens, gives_up_after_an_unexpected_error),
+    (StaysWithTheFirst, asks_the_current_controller),
+    (ForgetsWhomItAsked, asks_the_previous_controller_if_none_is_known),
     (StopsWithoutController, an_attempt_without_controller_counts),
-    (KnowsItsFirstRegistrationOnly, says_its_registration_of_today),
+    (KnowsItsFirstRegistrationOnly, sends_its_current_registration),
 ]
 
 
@@ -296,7 +296,7 @@ test_the_class_passes, test_each_mutant_is_caught = mutant_tests(KafkaServer, MU
 
 @pytest.mark.parametrize("module", [kafka_server, controlled_shutdown])
 def test_the_examples_in_the_docstrings(module: Any) -> None:
-    """They are as they say."""
+    """Their output is correct."""
     assert doctest.testmod(module).failed == 0
 
 
@@ -309,7 +309,7 @@ def test_the_examples_in_the_docstrings(module: Any) -> None:
 def test_a_controlled_shutdown_ends(
     release: str | None, retries: int, answers: list[Answer], controllers: list[int | None]
 ) -> None:
-    """Uncleanly, if it is never let go: whatever goes wrong, after as many attempts as it has, or fewer."""
+    """Uncleanly without permission: whatever fails, after its number of attempts, or earlier."""
     leaving = Leaving(release=release, max_retries=retries)
     asked = waited = 0
     while not isinstance(leaving.step, Stopped):
@@ -327,11 +327,11 @@ def test_a_controlled_shutdown_ends(
     assert max(asked, waited) <= max(retries, 0)
 
 
-# What older releases did otherwise
+# Differences of older releases
 
 
 def test_until_3_0_it_waits_after_the_last_attempt() -> None:
-    """To no end: there is no other."""
+    """To no purpose: there is no further attempt."""
     leaving = Leaving(release="3.0", max_retries=1)
     assert leaving.answered(REMAINS) == Backoff(0, 2, 5_000)
     leaving.waits()
@@ -339,7 +339,7 @@ def test_until_3_0_it_waits_after_the_last_attempt() -> None:
 
 
 def test_until_2_8_it_asks_zookeeper_who_is_controller() -> None:
-    """Whatever its metadata cache says; and then for the registration. [KAFKA-9189]"""
+    """Whatever its metadata cache says; and then for the controller's registration. [KAFKA-9189]"""
     leaving = Leaving(release="2.8")
     asked = []
     while isinstance(leaving.step, FindController):
@@ -351,7 +351,7 @@ def test_until_2_8_it_asks_zookeeper_who_is_controller() -> None:
 
 @pytest.mark.parametrize("nodes", [{}, {"controller": 3}], ids=["no controller", "not registered"])
 def test_without_a_known_controller_the_previous_one_is_asked_again(nodes: Mapping[str, int]) -> None:
-    """As with the metadata cache; the first time there is none to ask."""
+    """As with the metadata cache; on the first attempt there is no previous one."""
     leaving = Leaving(release="2.8")
     leaving.reads(**nodes)
     assert leaving.step == Backoff(2, None, 5_000)
@@ -365,28 +365,28 @@ def test_without_a_known_controller_the_previous_one_is_asked_again(nodes: Mappi
 
 @pytest.mark.parametrize(("release", "gives_up"), [("1.0", True), ("1.1", False)])
 def test_until_1_0_no_controller_ended_it(release: str, gives_up: bool) -> None:
-    """The search for it throws, and what throws is swallowed with all attempts that were left."""
+    """The search for it throws, and the exception is swallowed with all remaining attempts."""
     leaving = Leaving(release=release)
     leaving.reads()
     assert (leaving.step == UNCLEAN) is gives_up
 
 
-def test_until_1_0_a_controller_without_registration_did_not() -> None:
-    """It may be about to register."""
+def test_until_1_0_a_controller_without_registration_did_not_end_it() -> None:
+    """The controller may be about to register."""
     leaving = Leaving(release="1.0")
     leaving.reads(controller=3)
     assert leaving.step == Backoff(2, None, 5_000)
 
 
 def test_a_session_that_has_ended_ends_it() -> None:
-    """It cannot ask ZooKeeper any more."""
+    """It can no longer ask ZooKeeper."""
     leaving = Leaving(release="2.8")
     assert isinstance(leaving.step, FindController)
     assert leaving.server.controller_found(leaving.step, [ZkResponse(Code.SESSIONEXPIRED)]) == UNCLEAN
 
 
 def test_one_request_has_one_answer() -> None:
-    """Others are none."""
+    """Any other number is refused."""
     leaving = Leaving(release="2.8")
     assert isinstance(leaving.step, FindController)
     with pytest.raises(ValueError, match="one request has 2 answers"):
@@ -395,7 +395,7 @@ def test_one_request_has_one_answer() -> None:
 
 @pytest.mark.parametrize(("release", "epoch"), [("2.1", -1), ("2.2", 101)])
 def test_until_2_1_requests_had_no_broker_epoch(release: str, epoch: int) -> None:
-    """So it could not be refused. [KIP-380]"""
+    """So the controller could not refuse it. [KIP-380]"""
     leaving = Leaving(release=release)
     leaving.reads(controller=2, registered=2)
     assert leaving.asks() == (2, epoch)
@@ -416,19 +416,19 @@ def test_until_2_1_requests_had_no_broker_epoch(release: str, epoch: int) -> Non
     ],
 )
 def test_failures_are_answered_by_error_code(answer: EventFailure | Code, error: Errors) -> None:
-    """What the protocol has none for is unknown to the broker, as an exception of Kafka's own is."""
+    """A failure without an error code of its own is unknown to the broker, as is an exception inside Kafka."""
     assert controlled_shutdown_response(answer) == ControlledShutdownResponse(error)
 
 
 def asked(cluster: EventCluster, request: ControlledShutdownRequest) -> ControlledShutdownResponse:
-    """The controller is asked."""
+    """The controller's response."""
     answer = cluster.process("process_controlled_shutdown", request.brokerId, request.brokerEpoch).answer
     return controlled_shutdown_response(answer)
 
 
 @pytest.mark.parametrize("release", ["2.1", "2.8", "3.9"])
 def test_a_broker_and_its_controller(release: str) -> None:
-    """It leads what no other has in sync; a follower catches up, and it is let go."""
+    """It leads a partition with no other replica in sync; a follower catches up, and the controller lets it stop."""
     cluster = EventCluster(design=control_design_of(release))
     cluster.zookeeper.create(None, CONTROLLER, 2)
     cluster.create_topic("t", (1, 2, 3), (2, 1))
@@ -454,7 +454,7 @@ def test_a_broker_and_its_controller(release: str) -> None:
     assert [cluster.state(each).leader for each in (T0, T1)] == [3, 2]
 
 
-def test_a_restarted_broker_is_refused_until_it_knows_its_registration() -> None:
+def test_a_bounced_broker_is_refused_until_it_knows_its_registration() -> None:
     """The controller has seen its new registration before the broker itself has."""
     cluster = EventCluster()
     cluster.create_topic("t", (1, 2))

@@ -1,4 +1,4 @@
-"""What a broker knows of the cluster."""
+"""A broker's knowledge of the cluster."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from statemachines.messages.control_requests import UpdateMetadataPartitionState
 from tests.statemachines.control import T0, T1
 
 
-def partition_state(partition: int, leader: int = 1, leader_epoch: int = 0) -> UpdateMetadataPartitionState:
-    """What UpdateMetadata says of t-0, t-1, ..."""
+def of_partition(partition: int, leader: int = 1, leader_epoch: int = 0) -> UpdateMetadataPartitionState:
+    """UpdateMetadata's state of t-0, t-1, ..."""
     return UpdateMetadataPartitionState("t", partition, 5, leader, leader_epoch, (1, 2), 0, (1, 2), ())
 
 
@@ -21,36 +21,34 @@ def request(*states: UpdateMetadataPartitionState, live: tuple[int, ...] = (1, 2
 
 
 def test_brokers_are_replaced_and_partitions_join() -> None:
-    """A request without partitions leaves those that are known."""
+    """A request without partitions leaves the known ones."""
     cache = MetadataCache()
-    cache.update_metadata(request(partition_state(0)))
-    cache.update_metadata(request(partition_state(1), live=(2, 3)))
+    cache.update_metadata(request(of_partition(0)))
+    cache.update_metadata(request(of_partition(1), live=(2, 3)))
     cache.update_metadata(request(live=(3,)))
-    assert cache.state == InMemoryMetadata(9, frozenset({3}), {T0: partition_state(0), T1: partition_state(1)})
+    assert cache.state == InMemoryMetadata(9, frozenset({3}), {T0: of_partition(0), T1: of_partition(1)})
 
 
 def test_a_partition_that_is_deleted_is_forgotten() -> None:
-    """It is said so by leader -2; other partitions of the topic stay."""
+    """Leader -2 means deleted; other partitions of the topic stay."""
     cache = MetadataCache()
-    cache.update_metadata(request(partition_state(0), partition_state(1)))
-    assert cache.update_metadata(request(partition_state(0, leader=-2))) == (T0,)
+    cache.update_metadata(request(of_partition(0), of_partition(1)))
+    assert cache.update_metadata(request(of_partition(0, leader=-2))) == (T0,)
     assert cache.partition_info(T0) is None
-    assert cache.partition_info(T1) == partition_state(1)
+    assert cache.partition_info(T1) == of_partition(1)
 
 
 def test_leader_epochs_are_ignored() -> None:
-    """The last word counts, older or not: the controller's epoch has been looked at before."""
+    """The last request counts, older or not: the controller epoch has been checked before."""
     cache = MetadataCache()
-    cache.update_metadata(request(partition_state(0, leader_epoch=7)))
-    cache.update_metadata(request(partition_state(0, leader_epoch=3)))
-    assert cache.partition_info(T0) == partition_state(0, leader_epoch=3)
+    cache.update_metadata(request(of_partition(0, leader_epoch=7)))
+    cache.update_metadata(request(of_partition(0, leader_epoch=3)))
+    assert cache.partition_info(T0) == of_partition(0, leader_epoch=3)
 
 
-@given(
-    st.lists(st.builds(partition_state, st.integers(0, 3), st.integers(-2, 3)), max_size=8, unique_by=lambda s: s[1])
-)
-def test_the_same_request_twice_is_as_good_as_once(states: list[UpdateMetadataPartitionState]) -> None:
-    """For a controller sends it again when its reply was lost."""
+@given(st.lists(st.builds(of_partition, st.integers(0, 3), st.integers(-2, 3)), max_size=8, unique_by=lambda s: s[1]))
+def test_the_same_request_twice_equals_once(states: list[UpdateMetadataPartitionState]) -> None:
+    """A controller repeats it when the reply was lost."""
     once, twice = MetadataCache(), MetadataCache()
     for cache in (once, twice, twice):
         cache.update_metadata(request(*states))

@@ -1,4 +1,4 @@
-"""How a broker leads, follows and stops, as it is told."""
+"""How a broker leads, follows and stops on a controller's requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ UNREAD = {T0: LogFailure.ConfigNotRead}
 
 
 def test_a_follower_fetches_from_its_leader() -> None:
-    """And stops to when it leads itself."""
+    """And stops fetching when it leads itself."""
     broker = Broker()
     assert broker.lead(2, 0) == [NONE]
     assert broker.fetches() == (2, 0)
@@ -34,8 +34,8 @@ def test_a_follower_fetches_from_its_leader() -> None:
     assert [(change.leaders, change.followers) for change in broker.changes] == [((), (T0,)), ((T0,), ())]
 
 
-def test_a_leader_that_leads_on_has_not_become_one() -> None:
-    """Its epoch and its ISR are new, all the same."""
+def test_a_leader_in_a_new_epoch_has_not_become_leader_again() -> None:
+    """But its epoch and its ISR are new."""
     broker = Broker()
     broker.lead(1, 0)
     assert broker.lead(1, 1, replicas=(1, 3)) == [NONE]
@@ -45,7 +45,7 @@ def test_a_leader_that_leads_on_has_not_become_one() -> None:
 
 @pytest.mark.parametrize(("leader_epoch", "error"), [(2, STALE), (3, STALE), (4, NONE)])
 def test_only_a_newer_leader_epoch_counts(leader_epoch: int, error: Errors) -> None:
-    """The same one says nothing new: ISRs are never changed by LeaderAndIsr alone."""
+    """An equal one brings no news: LeaderAndIsr alone never changes an ISR."""
     broker = Broker()
     broker.lead(1, 3)
     before = broker.known()
@@ -54,7 +54,7 @@ def test_only_a_newer_leader_epoch_counts(leader_epoch: int, error: Errors) -> N
 
 
 def test_each_partition_is_judged_by_itself() -> None:
-    """What is stale for one is news for another."""
+    """A state may be stale for one and new for another."""
     broker = Broker()
     broker.lead(2, 3, T0)
     assert broker.lead(2, 3, T0, T1) == [STALE, NONE]
@@ -62,7 +62,7 @@ def test_each_partition_is_judged_by_itself() -> None:
 
 
 def test_a_partition_of_others_is_not_led() -> None:
-    """The broker knows of it from then on, and keeps nothing."""
+    """The broker then knows of it, and keeps nothing."""
     broker = Broker()
     assert broker.lead(1, 0, replicas=(2, 3)) == [Errors.UNKNOWN_TOPIC_OR_PARTITION]
     assert broker.hosted() == HostedPartition()
@@ -70,7 +70,7 @@ def test_a_partition_of_others_is_not_led() -> None:
 
 
 def test_a_leader_that_is_not_alive_is_not_followed() -> None:
-    """The replica keeps its role and its epoch, has its log, and the answer says nothing of it. [KAFKA-4443]"""
+    """The replica keeps its role, epoch and log, and the response does not mention it. [KAFKA-4443]"""
     broker = Broker()
     broker.tell(1, 3)
     assert broker.lead(2, 0) == [NONE]
@@ -82,7 +82,7 @@ def test_a_leader_that_is_not_alive_is_not_followed() -> None:
 
 
 def test_a_request_without_leader_changes_nothing() -> None:
-    """Leader -1 is alive nowhere: who led goes on leading, for itself."""
+    """Leader -1 is never alive: the old leader continues to lead, in its own view."""
     broker = Broker()
     broker.lead(1, 0)
     assert broker.lead(-1, 1) == [NONE]
@@ -90,7 +90,7 @@ def test_a_request_without_leader_changes_nothing() -> None:
 
 
 def test_a_request_older_than_a_known_write_changes_nothing() -> None:
-    """Since 3.3. The answer does not say so. [KAFKA-13790]"""
+    """Since 3.3. The response does not say so. [KAFKA-13790]"""
     epochs = []
     for release in ("3.2", "3.3"):
         broker = Broker(control_design_of(release))
@@ -108,7 +108,7 @@ def test_a_request_older_than_a_known_write_changes_nothing() -> None:
 def test_a_follower_of_the_same_leader_restarts_fetching(
     release: str, in_the_next: tuple[int, int], in_one_after: tuple[int, int]
 ) -> None:
-    """Since 2.0.1 where an epoch has passed it by, since another may have led in it; since 2.1 in each. [B9]"""
+    """Since 2.0.1 if an epoch was skipped, since another may have led in it; since 2.1 in each. [B9]"""
     fetching = []
     for epoch in (1, 2):
         broker = Broker(control_design_of(release))
@@ -119,11 +119,11 @@ def test_a_follower_of_the_same_leader_restarts_fetching(
     assert fetching == [in_the_next, in_one_after]
 
 
-# What goes wrong.
+# Failures.
 
 
 def test_a_failed_log_directory_makes_a_replica_offline() -> None:
-    """It says so to each request; nothing brings it back."""
+    """Each response says so; nothing brings the replica back."""
     broker = Broker()
     broker.lead(2, 0, T0, T1)
     assert broker.manager.handle_log_dir_failure([T0]) == (T0,)
@@ -133,7 +133,7 @@ def test_a_failed_log_directory_makes_a_replica_offline() -> None:
 
 
 def test_a_log_that_is_not_open_does_not_fail_with_its_directory() -> None:
-    """It lies there from before a restart, and is gone; the replica is told of it when it is to lead or to follow."""
+    """It was there before a restart, and is gone; the broker notices when the replica must lead or follow."""
     broker = Broker()
     broker.lead(2, 0)
     broker.manager.restart()
@@ -144,7 +144,7 @@ def test_a_log_that_is_not_open_does_not_fail_with_its_directory() -> None:
 
 
 def test_with_a_failed_directory_only_new_replicas_get_a_log() -> None:
-    """Another's log may lie in the directory that failed."""
+    """The log of an older one may be in the failed directory."""
     broker = Broker()
     broker.manager.handle_log_dir_failure([])
     assert broker.lead(1, 0, T0) == [Errors.KAFKA_STORAGE_ERROR]
@@ -153,8 +153,8 @@ def test_with_a_failed_directory_only_new_replicas_get_a_log() -> None:
 
 
 @pytest.mark.parametrize("leader", [1, 2, 4])
-def test_a_directory_that_fails_under_way_is_no_matter_of_others(leader: int) -> None:
-    """Neither to lead, nor to follow, nor to follow who is not alive."""
+def test_a_directory_that_fails_meanwhile_does_not_affect_other_partitions(leader: int) -> None:
+    """Whether they lead, follow, or should follow a dead leader."""
     broker = Broker()
     errors = broker.lead(leader, 0, T0, T1, failures={T0: LogFailure.Storage})
     assert errors == [Errors.KAFKA_STORAGE_ERROR, NONE]
@@ -163,7 +163,7 @@ def test_a_directory_that_fails_under_way_is_no_matter_of_others(leader: int) ->
 
 
 def test_until_2_6_one_read_that_fails_ends_the_request() -> None:
-    """What followed already fetches from no leader, and the request, repeated, is stale for it. [B33, KAFKA-9769]"""
+    """New followers already fetch from no leader, and the repeated request is stale for them. [B33, KAFKA-9769]"""
     broker = Broker(control_design_of("2.6"))
     failing = {T1: LogFailure.ConfigNotRead}
     assert broker.lead(2, 0, T0, T1, failures=failing) == [Errors.UNKNOWN_SERVER_ERROR] * 2
@@ -172,8 +172,8 @@ def test_until_2_6_one_read_that_fails_ends_the_request() -> None:
     assert (broker.fetches(T0), broker.fetches(T1)) == (None, (2, 0))
 
 
-def test_since_2_7_other_replicas_follow_despite_an_unread_topic() -> None:
-    """Until 3.0 it is taken for offline, until 3.5 it follows when it is told again, and since 3.6 it does not."""
+def test_since_2_7_other_partitions_continue_after_a_failed_read() -> None:
+    """Until 3.0 the replica counts as offline, until 3.5 the repeated request makes it follow, since 3.6 not."""
     came = {}
     for release in ("2.7", "3.1", "3.5", "3.6", "3.9"):
         broker = Broker(control_design_of(release))
@@ -191,7 +191,7 @@ def test_since_2_7_other_replicas_follow_despite_an_unread_topic() -> None:
 
 
 def test_a_replica_that_is_in_its_epoch_without_log_ends_the_request() -> None:
-    """Since 3.6: what is new to the others is not done either, until its own epoch is a newer one."""
+    """Since 3.6: the other partitions' news is ignored too, until the replica's own epoch is newer."""
     broker = Broker()
     broker.lead(2, 0, failures=UNREAD)
     assert broker.lead(2, 0, T1, T0) == [NO_LOG, NO_LOG]
@@ -200,8 +200,8 @@ def test_a_replica_that_is_in_its_epoch_without_log_ends_the_request() -> None:
     assert broker.fetches(T1) == broker.fetches(T0) == (2, 1)
 
 
-def test_a_leader_whose_read_failed_leads_on_the_next_request() -> None:
-    """In each release since 3.1: its epochs come behind the read."""
+def test_a_leader_with_a_failed_read_leads_at_the_next_request() -> None:
+    """In each release since 3.1: it sets its epoch after the read."""
     broker = Broker()
     assert broker.lead(1, 0, failures=UNREAD) == [NONE]
     assert broker.hosted().leader is None
@@ -210,13 +210,13 @@ def test_a_leader_whose_read_failed_leads_on_the_next_request() -> None:
 
 
 def test_a_read_that_fails_beside_a_dead_leader_ends_the_request() -> None:
-    """There it is expected in no release."""
+    """No release expects a failure there."""
     broker = Broker()
     assert broker.lead(4, 0, failures=UNREAD) == [Errors.UNKNOWN_SERVER_ERROR]
 
 
 def test_until_3_0_a_partition_without_log_is_offline() -> None:
-    """One that is not kept here, too. [#11225]"""
+    """Also a partition that the broker does not keep. [#11225]"""
     hosted = []
     for release in ("0.11", "3.0", "3.1"):
         broker = Broker(control_design_of(release))
@@ -226,7 +226,7 @@ def test_until_3_0_a_partition_without_log_is_offline() -> None:
 
 
 def test_until_3_0_a_replica_that_is_refused_has_opened_no_log() -> None:
-    """Where it lies there from before a restart, the replica is offline for all that; not one that was known."""
+    """Yet a log from before a restart makes the replica offline, unless it was known already."""
     for known, release, expected in (
         (False, "3.0", Errors.KAFKA_STORAGE_ERROR),
         (False, "3.1", NONE),
@@ -241,7 +241,7 @@ def test_until_3_0_a_replica_that_is_refused_has_opened_no_log() -> None:
 
 
 def test_a_log_that_is_there_needs_no_read() -> None:
-    """After a restart the broker knows nothing but its logs."""
+    """After a restart the broker knows only its logs."""
     broker = Broker()
     broker.lead(2, 3)
     broker.manager.restart()
@@ -255,7 +255,7 @@ def test_a_log_that_is_there_needs_no_read() -> None:
 
 @rows("leader_epoch, error", [(3, NONE), (2, Errors.FENCED_LEADER_EPOCH), (4, NONE), (-1, NONE), (-2, NONE)])
 def test_an_older_stop_is_fenced(leader_epoch: int, error: Errors) -> None:
-    """Not one without epoch, nor one that deletes the topic. [KAFKA-9539]"""
+    """But not one without epoch, nor one that deletes the topic. [KAFKA-9539]"""
     broker = Broker()
     broker.lead(2, 3)
     before = broker.known()
@@ -265,7 +265,7 @@ def test_an_older_stop_is_fenced(leader_epoch: int, error: Errors) -> None:
 
 
 def test_until_3_4_0_a_stop_in_the_same_epoch_is_fenced_too() -> None:
-    """After a reassignment was cancelled the replica stayed. [KAFKA-13972]"""
+    """After a cancelled reassignment the replica stayed. [KAFKA-13972]"""
     errors = []
     for release in ("2.5", "2.6", "3.4.0", "3.4.1"):
         broker = Broker(control_design_of(release))
@@ -275,7 +275,7 @@ def test_until_3_4_0_a_stop_in_the_same_epoch_is_fenced_too() -> None:
 
 
 def test_until_2_5_a_late_stop_stops() -> None:
-    """A replica that has come back since. [B29]"""
+    """It stops a replica that has returned since. [B29]"""
     broker = Broker(control_design_of("2.5"))
     broker.lead(2, 3)
     assert broker.stop(2, delete=True) == [NONE]
@@ -283,7 +283,7 @@ def test_until_2_5_a_late_stop_stops() -> None:
 
 
 def test_a_replica_that_stops_keeps_its_role() -> None:
-    """It is only deleted that it goes: a leader that is told to stop still takes itself for one."""
+    """Only deletion removes it: a leader that receives StopReplica still takes itself for the leader."""
     broker = Broker()
     broker.lead(1, 0)
     assert broker.stop(0) == [NONE]
@@ -293,7 +293,7 @@ def test_a_replica_that_stops_keeps_its_role() -> None:
 
 
 def test_a_replica_that_is_not_known_is_deleted() -> None:
-    """Its log may have been left from before the broker was down."""
+    """Its log may be left from before the broker's last stop."""
     broker = Broker()
     broker.lead(2, 3)
     broker.manager.restart()
@@ -302,20 +302,20 @@ def test_a_replica_that_is_not_known_is_deleted() -> None:
 
 
 def test_an_undeletable_log_is_reported() -> None:
-    """The replica is gone, the log is not; its topic waits. [ReplicaDeletionIneligible]"""
+    """The replica is gone, the log is not, and its topic waits. [ReplicaDeletionIneligible]"""
     broker = Broker()
     broker.lead(2, 3)
     assert broker.stop(-2, delete=True, failures={T0: LogFailure.Storage}) == [Errors.KAFKA_STORAGE_ERROR]
     assert broker.manager.state.all_partitions == {}
 
 
-def test_deleting_a_missing_log_succeeds() -> None:
-    """Of what was never kept here."""
+def test_deleting_without_a_log_does_not_fail() -> None:
+    """Deleting a partition that was never kept here."""
     assert Broker().stop(-2, delete=True, failures={T0: LogFailure.Storage}) == [NONE]
 
 
 def test_an_offline_replica_is_stopped_by_older_releases() -> None:
-    """As long as it is not to be deleted: it does nothing anyway."""
+    """If it is not also deleted: an offline replica does nothing anyway."""
     errors = []
     for release in ("2.5", "2.6"):
         broker = Broker(control_design_of(release))
@@ -326,7 +326,7 @@ def test_an_offline_replica_is_stopped_by_older_releases() -> None:
 
 
 def test_until_2_5_a_log_that_is_there_is_not_opened_without_configuration() -> None:
-    """Since 2.6 it is not read there. One that is open is never read again."""
+    """Since 2.6 the configuration is not read there. An open log is never read again."""
     answered = []
     for release in ("2.5.1", "2.6.0"):
         broker = Broker(control_design_of(release))
@@ -349,7 +349,7 @@ def test_until_2_5_a_log_that_is_there_is_not_opened_without_configuration() -> 
     ],
 )
 def test_deletions_after_a_directory_failure(release: str, with_log: Errors, without_log: Errors) -> None:
-    """The replica is gone, whatever is answered, and so is its log."""
+    """Whatever the response, the replica is gone, and so is its log."""
     answered = []
     for failures in ({}, UNREAD):
         broker = Broker(control_design_of(release))
@@ -364,7 +364,7 @@ def test_deletions_after_a_directory_failure(release: str, with_log: Errors, wit
     ("release", "offline"), [("1.0.2", True), ("1.1.0", False), ("2.0.1", False), ("2.1.0", True)]
 )
 def test_deletions_of_offline_replicas(release: str, offline: bool) -> None:
-    """From 1.1 to 2.0 it does, and the replica may return."""
+    """From 1.1 to 2.0 deletion makes the replica offline, and it may return."""
     broker = Broker(control_design_of(release))
     broker.lead(2, 0)
     broker.manager.handle_log_dir_failure([T0])
@@ -373,7 +373,7 @@ def test_deletions_of_offline_replicas(release: str, offline: bool) -> None:
 
 
 def test_until_1_0_a_request_has_its_error_once() -> None:
-    """That of an older controller as a whole, one that fails for each partition."""
+    """The error of an older controller for the whole request; a failure for each partition."""
     answers = []
     for release in ("1.0.2", "1.1.0"):
         broker = Broker(control_design_of(release))
@@ -390,11 +390,11 @@ def test_until_1_0_a_request_has_its_error_once() -> None:
     ]
 
 
-# What cannot be.
+# Impossible requests.
 
 
 def test_a_partition_twice_is_refused() -> None:
-    """By name, and nothing has changed."""
+    """With the partition's name; nothing changes."""
     broker = Broker()
     before = broker.known()
     lead = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, (leader_and_isr_state(1, 0), leader_and_isr_state(2, 0)), ())
@@ -416,7 +416,7 @@ def test_a_partition_twice_is_refused() -> None:
 def test_epochs_never_fall_and_a_repeated_request_changes_nothing(
     requests: list[tuple[int, int, TopicPartition, int]],
 ) -> None:
-    """Whatever arrives in whatever order, each of it twice: as it does where replies are lost."""
+    """Any requests in any order, each of them twice, as when replies are lost."""
     broker = Broker()
     highest: dict[TopicPartition, int] = {}
     for leader, leader_epoch, partition, epoch in requests:

@@ -38,7 +38,7 @@ class Leader:
         self.manager = kind(self.broker.manager)
 
     def drive(self, update: IsrUpdate | None, lose_the_reply: bool = False) -> None:
-        """Go through a change, with a lost reply to its write if that is said."""
+        """Run a change; `lose_the_reply` loses the reply to its write."""
         lost: dict[str, Any] = {"answered": 0, "carried_out": 1} if lose_the_reply else {}
         while update is not None:
             requests = self.manager.requests(update)
@@ -53,7 +53,7 @@ class Leader:
 
 
 def writes_its_isr(kind: Kind) -> None:
-    """In its leader epoch, with the epoch of the controller that made it a leader; a notification is due."""
+    """In its leader epoch, and with the epoch of its leader's controller; a notification is due."""
     leader = Leader(kind)
     leader.drive(leader.manager.maybe_expand_isr(T0, 3))
     assert leader.cluster.state(T0)[:3] == (1, 3, (1, 2, 3))
@@ -67,14 +67,14 @@ def writes_its_isr(kind: Kind) -> None:
 
 
 def finds_its_own_write(kind: Kind) -> None:
-    """Its reply was lost, and the version is not the one that it expects. [KAFKA-1382]"""
+    """Its reply was lost, and the version is not the expected one. [KAFKA-1382]"""
     leader = Leader(kind)
     leader.drive(leader.manager.maybe_expand_isr(T0, 3), lose_the_reply=True)
     assert leader.knows() == ((1, 2, 3), 2)
 
 
 def gives_way_to_other_writers(kind: Kind) -> None:
-    """The controller has taken a member out: the leader keeps what it knows, and writes nothing any more."""
+    """The controller has removed a member: the leader keeps its knowledge, and writes no more."""
     leader = Leader(kind)
     leader.cluster.leader_writes(T0, (1,))
     for _ in range(2):
@@ -88,14 +88,14 @@ def gives_way_to_other_writers(kind: Kind) -> None:
 
 
 class DoesNotReadBack(ZkAlterPartitionManager):
-    """A conflict is another's. [B36, until 0.8.1]"""
+    """It takes every conflict for another's write. [B36, until 0.8.1]"""
 
     def answered(self, update: IsrUpdate, responses: Any) -> IsrUpdate | None:
         return None if responses[0].code is Code.BADVERSION else super().answered(update, responses)
 
 
 class TakesWhatItReads(ZkAlterPartitionManager):
-    """Whatever is read, it was this leader that wrote it."""
+    """It takes every state that it reads for its own write."""
 
     def answered(self, update: IsrUpdate, responses: Any) -> IsrUpdate | None:
         if responses[0].data is not None:
@@ -105,7 +105,7 @@ class TakesWhatItReads(ZkAlterPartitionManager):
 
 
 class WritesAnyVersion(ZkAlterPartitionManager):
-    """The last writer is right."""
+    """It writes whatever the version."""
 
     def requests(self, update: IsrUpdate) -> tuple[ZkRequest, ...]:
         any_version = update.leader_and_isr._replace(partition_epoch=-1)
@@ -113,7 +113,7 @@ class WritesAnyVersion(ZkAlterPartitionManager):
 
 
 class SignsWithTheNewestController(ZkAlterPartitionManager):
-    """The write has the newest epoch that the broker knows, not that of who made it a leader."""
+    """It writes the newest controller epoch that it knows, not the epoch of the controller that made it leader."""
 
     def requests(self, update: IsrUpdate) -> tuple[ZkRequest, ...]:
         state = self.replica_manager.state
@@ -136,7 +136,7 @@ test_the_manager_passes, test_each_mutant_is_caught = mutant_tests(ZkAlterPartit
 
 @pytest.mark.parametrize("code", [Code.NONODE, Code.SESSIONEXPIRED])
 def test_other_zookeeper_errors_end_the_change(code: Code) -> None:
-    """Nothing is known of it, and nothing has changed: of the write, and of the read behind it."""
+    """Nothing is known and nothing changes, after the write or after the read that follows it."""
     leader = Leader()
     update = leader.manager.maybe_expand_isr(T0, 3)
     assert update is not None
@@ -150,21 +150,21 @@ def test_other_zookeeper_errors_end_the_change(code: Code) -> None:
 
 @pytest.mark.parametrize(("release", "written"), [("2.3", True), ("2.4", False), ("2.6", False)])
 def test_lagging_members_leave_beside_an_unassigned_member(release: str, written: bool) -> None:
-    """Broker 3 is none of the replicas of the leader, which cannot look since 2.4. [KAFKA-9672]"""
+    """Broker 3 is not among the replicas that the leader knows; since 2.4 the leader cannot check. [KAFKA-9672]"""
     leader = Leader(release=release, replicas=(1, 2))
     leader.drive(leader.manager.maybe_expand_isr(T0, 3))
     assert (leader.manager.maybe_shrink_isr(T0, [2]) is not None) is written
 
 
 def test_unchanged_isrs_are_not_written() -> None:
-    """A member that joins, and one that leaves without having been in it."""
+    """A replica that is already a member joins, and one that was not a member leaves."""
     leader = Leader()
     assert leader.manager.maybe_expand_isr(T0, 2) is None
     assert leader.manager.maybe_shrink_isr(T0, [3]) is None
 
 
-def test_a_notification_names_all_that_has_changed_since_the_last() -> None:
-    """As a node with a number."""
+def test_a_notification_names_every_change_since_the_last_one() -> None:
+    """It is a sequential node."""
     leader = Leader()
     leader.manager.state.isr_change_set = frozenset({T1, T0})
     notification = leader.manager.isr_change_notification()
@@ -178,7 +178,7 @@ def test_a_notification_names_all_that_has_changed_since_the_last() -> None:
 
 
 def test_impossible_calls_are_refused() -> None:
-    """By name, and nothing has changed."""
+    """With the name of the partition or broker; nothing changes."""
     leader = Leader()
     before = leader.broker.known()
     update = leader.manager.maybe_expand_isr(T0, 3)
@@ -193,7 +193,7 @@ def test_impossible_calls_are_refused() -> None:
 
 
 def test_a_former_leader_is_refused() -> None:
-    """In Kafka LeaderAndIsr waits for the write."""
+    """In Kafka, LeaderAndIsr waits for the write."""
     leader = Leader()
     update = leader.manager.maybe_expand_isr(T0, 3)
     assert update is not None
@@ -203,8 +203,8 @@ def test_a_former_leader_is_refused() -> None:
         leader.manager.answered(update, [ZkResponse(Code.OK, version=2)])
 
 
-def test_the_controller_learns_of_it_by_notification() -> None:
-    """And tells all brokers; until then it goes by what it knew."""
+def test_the_controller_learns_of_a_change_by_notification() -> None:
+    """It then informs all brokers; until then it uses its old knowledge."""
     design = control_design_of("2.6")
     cluster = EventCluster(design=design)
     cluster.create_topic("t", (1, 2))

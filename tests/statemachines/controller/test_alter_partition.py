@@ -1,4 +1,4 @@
-"""What a controller makes of a leader's AlterPartition; and controllers that are wrong in one point each."""
+"""How a controller processes a leader's AlterPartition; and controllers with one mistake each."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def wanted(
     recovery: LeaderRecoveryState = RECOVERED,
     partition: TopicPartition = T0,
 ) -> AlterPartitionData:
-    """What a leader wants that knows what the controller knows, if nothing else is said."""
+    """The new state that a leader asks for; by default it knows what the controller knows."""
     return AlterPartitionData(*partition, leader_epoch, isr, recovery, partition_epoch)
 
 
@@ -60,7 +60,7 @@ class Altering:
         is_active: bool = True,
         before: Callable[[], object] = lambda: None,
     ) -> AlteredPartitions:
-        """A leader asks, and something happens `before` ZooKeeper is asked first."""
+        """A leader asks; `before` runs ahead of the first request to ZooKeeper."""
         request = AlterPartitionRequest(broker, broker_epoch, data)
         step: AlterPartitionStep = self.processor.process_alter_partition(request, is_active)
         before()
@@ -72,12 +72,12 @@ class Altering:
         return step
 
     def outcome(self, *data: AlterPartitionData, **how: Any) -> AlterPartitionOutcome:
-        """What comes of one partition; or of the request, if it is refused as a whole."""
+        """The result for one partition, or for the request if it is refused as a whole."""
         response = self.alter(*data, **how).response
         return response.partitions[0][1] if response.partitions else response.errorCode
 
-    def is_as_before(self) -> bool:
-        """Whether the ISR of t-0 is what it was, in ZooKeeper and for the controller."""
+    def is_unchanged(self) -> bool:
+        """Whether the ISR of t-0 is unchanged, in ZooKeeper and for the controller."""
         known = self.cluster.known(T0)
         return (self.cluster.version(T0), known.isr, known.partition_epoch) == (1, (1, 2), 1)
 
@@ -88,7 +88,7 @@ def altered(*isr: int) -> LeaderAndIsr:
 
 
 def writes_the_isr(kind: Kind) -> None:
-    """In the same leader epoch; the controller knows of it, and all brokers are told, by UpdateMetadata alone."""
+    """In the same leader epoch; the controller caches it, and only UpdateMetadata informs the brokers."""
     altering = Altering(kind)
     altering.cluster.shut_down(3)
     assert altering.outcome(wanted(1)) == altered(1)
@@ -102,45 +102,45 @@ def writes_the_isr(kind: Kind) -> None:
 
 
 def answers_as_controller_only(kind: Kind) -> None:
-    """A broker that is none says so."""
+    """A broker that is not the controller says so."""
     altering = Altering(kind)
     assert altering.outcome(wanted(1), is_active=False) is Errors.NOT_CONTROLLER
-    assert altering.is_as_before()
+    assert altering.is_unchanged()
 
 
 def knows_the_registration(kind: Kind) -> None:
-    """Neither an earlier one nor a later one is the present one; nor is that of a broker that is not there."""
+    """It refuses an earlier or later registration, and that of a broker which is not there."""
     altering = Altering(kind)
     for broker, epoch in ((1, 100), (1, 102), (4, 104)):
         assert altering.outcome(wanted(1), broker=broker, broker_epoch=epoch) is Errors.STALE_BROKER_EPOCH
-    assert altering.is_as_before()
+    assert altering.is_unchanged()
     assert altering.cluster.sent == []
 
 
 def fences_older_leaders(kind: Kind) -> None:
-    """Another has been elected since."""
+    """Another leader has been elected since."""
     altering = Altering(kind)
     assert altering.outcome(wanted(1, leader_epoch=2)) is Errors.FENCED_LEADER_EPOCH
-    assert altering.is_as_before()
+    assert altering.is_unchanged()
 
 
-def sends_on_who_is_ahead(kind: Kind) -> None:
-    """There is another controller by now. [KAFKA-14154]"""
+def redirects_a_leader_that_is_ahead(kind: Kind) -> None:
+    """There must be another controller by now. [KAFKA-14154]"""
     altering = Altering(kind)
     for ahead in (wanted(1, leader_epoch=4), wanted(1, partition_epoch=2), wanted(1, 2, partition_epoch=2)):
         assert altering.outcome(ahead) is Errors.NOT_CONTROLLER
-    assert altering.is_as_before()
+    assert altering.is_unchanged()
 
 
 def answers_a_repeated_request_like_the_first(kind: Kind) -> None:
-    """Its answer was lost: the leader does not know the new version. [KAFKA-14144]"""
+    """Its response was lost: the leader does not know the new version. [KAFKA-14144]"""
     altering = Altering(kind)
     assert altering.outcome(wanted(1, 2, 3)) == altering.outcome(wanted(1, 2, 3)) == altered(1, 2, 3)
     assert altering.cluster.version(T0) == 2
 
 
 def refuses_a_stale_one(kind: Kind) -> None:
-    """A leader that does not know the version may not know the ISR."""
+    """A leader with an old version may have an old ISR."""
     altering = Altering(kind)
     altering.alter(wanted(1, 2, 3))
     assert altering.outcome(wanted(1)) is Errors.INVALID_UPDATE_VERSION
@@ -148,24 +148,24 @@ def refuses_a_stale_one(kind: Kind) -> None:
 
 
 def admits_the_living(kind: Kind) -> None:
-    """A broker that is down, or shutting down, joins no ISR. [KAFKA-14140]"""
+    """A broker that is down, or shutting down, cannot join an ISR. [KAFKA-14140]"""
     altering = Altering(kind)
     altering.cluster.shut_down(3)
     for isr in ((1, 2, 3), (1, 2, 4)):
         assert altering.outcome(wanted(*isr)) is Errors.INELIGIBLE_REPLICA
-    assert altering.is_as_before()
+    assert altering.is_unchanged()
 
 
-def looks_at_recovery(kind: Kind) -> None:
-    """A leader that recovers is alone in its ISR, and none recovers that has not been elected uncleanly."""
+def checks_recovery(kind: Kind) -> None:
+    """A recovering leader is alone in its ISR, and only one that was elected uncleanly recovers."""
     altering = Altering(kind)
     for isr in ((1,), (1, 2)):
         assert altering.outcome(wanted(*isr, recovery=RECOVERING)) is Errors.INVALID_REQUEST
-    assert altering.is_as_before()
+    assert altering.is_unchanged()
 
 
 def gives_way_to_other_writers(kind: Kind) -> None:
-    """The state has been written while the controller knew of nothing."""
+    """The state was written without the controller's knowledge."""
     altering = Altering(kind)
     answer = altering.outcome(wanted(1), before=lambda: altering.cluster.leader_writes(T0, (1, 2, 3)))
     assert answer is Errors.INVALID_UPDATE_VERSION
@@ -173,17 +173,17 @@ def gives_way_to_other_writers(kind: Kind) -> None:
 
 
 def is_fenced(kind: Kind) -> None:
-    """A controller that has been replaced writes nothing. It does not say why, nor does it resign here."""
+    """A replaced controller writes nothing. It neither gives the reason nor resigns here."""
     altering = Altering(kind)
     assert altering.alter(wanted(1), before=altering.cluster.elect_another_controller) == AlteredPartitions(
         AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR)
     )
-    assert altering.is_as_before()
+    assert altering.is_unchanged()
     assert altering.cluster.sent == []
 
 
 def judges_each_partition(kind: Kind) -> None:
-    """What is refused for one is done for the other, and brokers are told of both."""
+    """One partition is refused, the other is changed, and brokers are informed of both."""
     altering = Altering(kind)
     done = altering.alter(wanted(1, leader_epoch=2), wanted(1, partition=T1))
     assert done.response.partitions == ((T0, Errors.FENCED_LEADER_EPOCH), (T1, altered(1)))
@@ -192,7 +192,7 @@ def judges_each_partition(kind: Kind) -> None:
 
 
 class Differently(AlterPartitionProcessor):
-    """A controller that takes what it should have refused with this error."""
+    """A controller that accepts requests which it should refuse with this error."""
 
     takes: Errors
 
@@ -208,19 +208,19 @@ class TakesAnyLeaderEpoch(Differently):
 
 
 class TakesWhoIsAhead(Differently):
-    """A leader that knows of a newer controller is answered by this one."""
+    """It serves a leader that knows of a newer controller."""
 
     takes = Errors.NOT_CONTROLLER
 
 
 class TakesAnyRecovery(Differently):
-    """It is not asked who has to recover."""
+    """It does not check recovery."""
 
     takes = Errors.INVALID_REQUEST
 
 
 class AdmitsTheDead(Differently):
-    """It is not asked who is live."""
+    """It does not check which brokers are live."""
 
     takes = Errors.INELIGIBLE_REPLICA
 
@@ -239,7 +239,7 @@ class TakesAStaleAlterPartition(AlterPartitionProcessor):
 
 
 class FencesRepeatedRequests(AlterPartitionProcessor):
-    """The version is looked at first, as between the two fixes of 3.3."""
+    """It checks the version first, as between the two fixes of 3.3."""
 
     def _judged(self, partition: TopicPartition, new: LeaderAndIsr) -> AlterPartitionOutcome | None:
         known = self.context.leadership_of(partition)
@@ -248,21 +248,21 @@ class FencesRepeatedRequests(AlterPartitionProcessor):
 
 
 class IgnoresTheRegistration(AlterPartitionProcessor):
-    """It takes every request for one of a broker that is registered."""
+    """It takes every request for one of a registered broker."""
 
     def process_alter_partition(self, request: AlterPartitionRequest, is_active: bool = True) -> AlterPartitionStep:
         return super().process_alter_partition(request._replace(brokerId=1, brokerEpoch=101), is_active)
 
 
 class ActsAsController(AlterPartitionProcessor):
-    """It does not ask whether it is one."""
+    """It does not check whether it is the controller."""
 
     def process_alter_partition(self, request: AlterPartitionRequest, is_active: bool = True) -> AlterPartitionStep:
         return super().process_alter_partition(request, True)
 
 
 class BumpsTheLeaderEpoch(AlterPartitionProcessor):
-    """Each change of an ISR is a new leader epoch."""
+    """Each change of an ISR increments the leader epoch."""
 
     def requests(self, change: Any) -> tuple[ZkRequest, ...]:
         updates = (
@@ -275,21 +275,21 @@ class BumpsTheLeaderEpoch(AlterPartitionProcessor):
 
 
 class DoesNotReadItsWrites(AlterPartitionProcessor):
-    """It goes on with what it knew before."""
+    """It continues with its old knowledge."""
 
     def _read(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
         return self._answer(change)
 
 
 class OverwritesOthers(AlterPartitionProcessor):
-    """A conflict is as good as a success."""
+    """It takes a conflict for a success."""
 
     def _written(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
         return super()._written(change, [response._replace(code=Code.OK) for response in responses])
 
 
 class GoesOnAfterTheFence(AlterPartitionProcessor):
-    """That it has been replaced is an error like others."""
+    """It takes the fence for an error like any other."""
 
     def answered(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
         if any(response.results[:1] == (Code.BADVERSION,) for response in responses):
@@ -298,7 +298,7 @@ class GoesOnAfterTheFence(AlterPartitionProcessor):
 
 
 class OneForAll(AlterPartitionProcessor):
-    """One partition that is refused, and nothing is done."""
+    """One refused partition stops all of them."""
 
     def process_alter_partition(self, request: AlterPartitionRequest, is_active: bool = True) -> AlterPartitionStep:
         step = super().process_alter_partition(request, is_active)
@@ -312,11 +312,11 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
     (ActsAsController, answers_as_controller_only),
     (IgnoresTheRegistration, knows_the_registration),
     (TakesAnyLeaderEpoch, fences_older_leaders),
-    (TakesWhoIsAhead, sends_on_who_is_ahead),
+    (TakesWhoIsAhead, redirects_a_leader_that_is_ahead),
     (FencesRepeatedRequests, answers_a_repeated_request_like_the_first),
     (TakesAStaleAlterPartition, refuses_a_stale_one),
     (AdmitsTheDead, admits_the_living),
-    (TakesAnyRecovery, looks_at_recovery),
+    (TakesAnyRecovery, checks_recovery),
     (OverwritesOthers, gives_way_to_other_writers),
     (GoesOnAfterTheFence, is_fenced),
     (OneForAll, judges_each_partition),
@@ -327,7 +327,7 @@ test_the_controller_passes, test_each_mutant_is_caught = mutant_tests(AlterParti
 
 
 def test_a_partition_without_leader_is_unknown() -> None:
-    """The controller answers, and tells no broker anything of it."""
+    """The controller replies, and sends brokers nothing about it."""
     altering = Altering()
     assert altering.outcome(wanted(1, partition=TopicPartition("u", 0))) is Errors.UNKNOWN_TOPIC_OR_PARTITION
     assert {request.partitionStates for request in altering.cluster.metadata().values()} == {()}
@@ -354,7 +354,7 @@ def test_checks_that_older_controllers_lack(
     dead: AlterPartitionOutcome,
     recovering: Errors | None,
 ) -> None:
-    """They leave the version to ZooKeeper."""
+    """They leave the version check to ZooKeeper."""
     design = control_design_of(release)
     assert Altering(design=design).outcome(wanted(1, partition_epoch=2)) == ahead
     assert Altering(design=design).outcome(wanted(1, partition_epoch=0)) == behind
@@ -364,7 +364,7 @@ def test_checks_that_older_controllers_lack(
 
 
 def test_until_3_2_an_older_controller_takes_equal_for_done() -> None:
-    """Though the leader is ahead of it, and it is controller no more. [B34]"""
+    """Even if the leader is ahead, and the receiver is no longer controller. [B34]"""
     outcomes = [
         Altering(design=control_design_of(release)).outcome(wanted(1, 2, partition_epoch=7))
         for release in ("3.2", "3.3")
@@ -373,7 +373,7 @@ def test_until_3_2_an_older_controller_takes_equal_for_done() -> None:
 
 
 def test_a_reassignment_may_be_complete() -> None:
-    """Where the ISR is as it was asked for; what was refused completes nothing."""
+    """If the ISR is the requested one; a refused request completes nothing."""
     altering = Altering()
     altering.cluster.context.state.partitions_being_reassigned = frozenset({T0, T1})
     done = altering.alter(wanted(1, 2, 3), wanted(1, leader_epoch=2, partition=T1))
@@ -381,7 +381,7 @@ def test_a_reassignment_may_be_complete() -> None:
 
 
 def test_an_unsendable_request_makes_the_controller_resign() -> None:
-    """The ISR is written, but the leader is told of an error. The batch is empty then."""
+    """The ISR is written, but the leader receives an error. The batch is empty then."""
     altering = Altering()
     altering.cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=False)
     done = altering.alter(wanted(1))
@@ -392,7 +392,7 @@ def test_an_unsendable_request_makes_the_controller_resign() -> None:
 
 @pytest.mark.parametrize("code", [Code.NONODE, Code.SESSIONEXPIRED])
 def test_other_zookeeper_errors_are_returned(code: Code) -> None:
-    """Of the write: for the partition. Of the read behind it: for the request."""
+    """An error of the write: for the partition. Of the read that follows it: for the request."""
     altering = Altering()
     step = altering.processor.process_alter_partition(AlterPartitionRequest(1, 101, (wanted(1),)))
     assert isinstance(step, AlteringPartitions)
@@ -409,7 +409,7 @@ def test_other_zookeeper_errors_are_returned(code: Code) -> None:
 
 @pytest.mark.parametrize("read_back", [False, True])
 def test_a_write_with_lost_reply_is_recognized(read_back: bool) -> None:
-    """K10: ZooKeeper refuses the repetition, and neither controller nor leader knows it, unless it is read back."""
+    """K10: ZooKeeper refuses the repeated write, and only a read back informs the controller and the leader."""
     altering = Altering(design=ControlDesign(read_back_alteration=read_back))
     outcome = altering.outcome(wanted(1), before=lambda: altering.cluster.leader_writes(T0, (1,)))
     assert outcome == (altered(1) if read_back else Errors.INVALID_UPDATE_VERSION)
@@ -417,15 +417,15 @@ def test_a_write_with_lost_reply_is_recognized(read_back: bool) -> None:
 
 
 def test_a_conflicting_write_is_read_back_and_refused() -> None:
-    """The controller knows it then, as proposed."""
+    """The controller then knows the state in ZooKeeper. [proposed]"""
     altering = Altering(design=ControlDesign(read_back_alteration=True))
     outcome = altering.outcome(wanted(1), before=lambda: altering.cluster.leader_writes(T0, (1, 2, 3)))
     assert outcome is Errors.INVALID_UPDATE_VERSION
     assert altering.cluster.known(T0).isr == (1, 2, 3)
 
 
-def test_an_answer_that_ends_with_the_session_is_an_error_of_each_partition() -> None:
-    """A multi that was not carried out has no results. [RequestFailed]"""
+def test_a_session_end_is_an_error_of_each_partition() -> None:
+    """A multi that was not executed has no results. [RequestFailed]"""
     altering = Altering()
     step = altering.processor.process_alter_partition(AlterPartitionRequest(1, 101, (wanted(1),)))
     assert isinstance(step, AlteringPartitions)
@@ -435,7 +435,7 @@ def test_an_answer_that_ends_with_the_session_is_an_error_of_each_partition() ->
 
 
 def test_impossible_requests_are_refused() -> None:
-    """By name, and nothing has changed."""
+    """With the partition's name; nothing changes."""
     altering = Altering()
     with pytest.raises(ValueError, match="t-0 occurs twice in a request"):
         altering.alter(wanted(1), wanted(1, 2))
@@ -443,11 +443,11 @@ def test_impossible_requests_are_refused() -> None:
         altering.alter(wanted(1, 1))
     with pytest.raises(InvalidBrokers, match="-1 is no broker id"):
         altering.alter(wanted(-1))
-    assert altering.is_as_before()
+    assert altering.is_unchanged()
 
 
 def test_the_controller_sends_the_new_state() -> None:
-    """By its own batch."""
+    """In its own batch."""
     altering = Altering()
     altering.alter(wanted(1))
     assert {request.controllerId for request in altering.cluster.metadata().values()} == {CONTROLLER}

@@ -1,4 +1,4 @@
-"""What a controller does when brokers come, go, come again, or lose a disk: what is written, and who is told."""
+"""What a controller writes and sends when brokers start, fail, restart, or lose a disk."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from tests.statemachines.processing import EventCluster
 
 @pytest.fixture
 def cluster() -> EventCluster:
-    """Brokers 1, 2 and 3; partition 0 is led by 1, partition 1 by 2, which has it with 3."""
+    """Brokers 1, 2 and 3; partition 0 is led by 1; partition 1 is led by 2 and followed by 3."""
     return started()
 
 
 def started(design: ControlDesign | None = None) -> EventCluster:
-    """The same, by a release's design."""
+    """The same cluster, with the design of a release."""
     cluster = EventCluster(design=design)
     cluster.create_topic("t", (1, 2, 3), (2, 3))
     cluster.take_over()
@@ -40,11 +40,11 @@ def started(design: ControlDesign | None = None) -> EventCluster:
     return cluster
 
 
-# Brokers that go
+# Brokers that fail
 
 
 def test_the_partitions_of_a_dead_leader_are_led_by_another(cluster: EventCluster) -> None:
-    """The election comes first, and takes the dead out of the ISR; replicas are told twice, in one epoch."""
+    """The election comes first, and removes the dead from the ISR; replicas get two requests in one epoch."""
     cluster.die(1)
     assert cluster.process("process_broker_change") == EventDone()
     assert cluster.state(T0)[:3] == (2, 1, (2, 3))
@@ -61,7 +61,7 @@ def test_the_partitions_of_a_dead_leader_are_led_by_another(cluster: EventCluste
 
 
 def test_a_dead_follower_leaves_the_isr(cluster: EventCluster) -> None:
-    """The leader stays, in the next epoch; it is told, and all others of it."""
+    """The leader stays, in the next epoch; it and all others are informed."""
     cluster.die(3)
     cluster.process("process_broker_change")
     assert [cluster.state(each)[:3] for each in (T0, T1)] == [(1, 1, (1, 2)), (2, 1, (2,))]
@@ -73,7 +73,7 @@ def test_a_dead_follower_leaves_the_isr(cluster: EventCluster) -> None:
 
 
 def test_without_another_in_sync_replica_there_is_no_leader(cluster: EventCluster) -> None:
-    """The last member of the ISR stays in it, and leads again when it is back."""
+    """The last member of the ISR stays in it, and leads again after its return."""
     cluster.die(2, 3)
     cluster.process("process_broker_change")
     assert cluster.state(T1)[:3] == (-1, 2, (3,))
@@ -86,8 +86,8 @@ def test_without_another_in_sync_replica_there_is_no_leader(cluster: EventCluste
     assert cluster.state(T1)[:3] == (3, 3, (3,))
 
 
-def test_a_returning_broker_is_no_longer_shutting_down(cluster: EventCluster) -> None:
-    """When it comes again it may be elected."""
+def test_a_controlled_shutdown_is_forgotten_when_the_broker_dies(cluster: EventCluster) -> None:
+    """After its restart it may be elected."""
     cluster.quietly("process_controlled_shutdown", 2)
     cluster.die(2)
     cluster.process("process_broker_change")
@@ -95,7 +95,7 @@ def test_a_returning_broker_is_no_longer_shutting_down(cluster: EventCluster) ->
 
 
 def test_a_broker_without_replicas_is_sent_in_metadata() -> None:
-    """No broker hears of it by an election or an ISR, so all are told who is left."""
+    """No election or ISR change announces its death, so all brokers receive the live ones."""
     cluster = EventCluster()
     cluster.create_topic("t", (1, 2))
     cluster.take_over()
@@ -106,7 +106,7 @@ def test_a_broker_without_replicas_is_sent_in_metadata() -> None:
 
 
 def lonely(design: ControlDesign) -> list[str]:
-    """What is sent when a broker without replicas dies, while a partition has no leader anyway."""
+    """The requests after the death of a broker without replicas, beside a partition that has no leader anyway."""
     cluster = EventCluster(design=design)
     cluster.create_topic("t", (1,))
     cluster.take_over()
@@ -117,20 +117,20 @@ def lonely(design: ControlDesign) -> list[str]:
     return cluster.story()
 
 
-def test_until_3_0_a_partition_without_leader_kept_that_from_them() -> None:
-    """Since 3.1 it is asked whether a leader has been elected, not whether one was lost. [KAFKA-13225]"""
+def test_until_3_0_a_partition_without_leader_prevented_that() -> None:
+    """Since 3.1 the controller asks whether a leader was elected, not whether one was lost. [KAFKA-13225]"""
     assert lonely(control_design_of("3.0")) == []
     assert lonely(control_design_of("3.1")) == ["2 UpdateMetadata of 2"]
 
 
-def test_until_0_11_only_what_it_led_did_so() -> None:
-    """Since 1.0 whatever has no leader counts as having lost it now."""
+def test_until_0_11_only_partitions_it_led_prevented_that() -> None:
+    """Since 1.0 every partition without leader counts as having lost it now."""
     assert lonely(control_design_of("0.11")) == ["2 UpdateMetadata of 2; t-0 led by -1 in 1"]
     assert lonely(control_design_of("1.0")) == []
 
 
-def test_replicas_of_topics_that_go_are_not_deletable(cluster: EventCluster) -> None:
-    """Nothing is elected for them, and the topic waits."""
+def test_dead_replicas_of_topics_in_deletion_are_ineligible(cluster: EventCluster) -> None:
+    """No leader is elected for them, and the topic waits."""
     cluster.ask_to_delete("t")
     cluster.quietly("process_topic_deletion")
     assert cluster.replica_state(T0, 1) is ReplicaDeletionStarted
@@ -142,11 +142,11 @@ def test_replicas_of_topics_that_go_are_not_deletable(cluster: EventCluster) -> 
     assert cluster.story() == ["2+3 UpdateMetadata of 2+3"]
 
 
-# Brokers that come
+# Brokers that start
 
 
 def test_a_new_broker_receives_everything_and_the_others_its_start(cluster: EventCluster) -> None:
-    """The others only that it is there; then it is told of its replicas, and nothing is written."""
+    """The others receive only its start; then it receives its replicas, and nothing is written."""
     cluster.die(3)
     cluster.quietly("process_broker_change")
     cluster.register(3)
@@ -173,7 +173,7 @@ def test_until_2_1_all_brokers_received_everything() -> None:
 
 @pytest.mark.parametrize(("release", "topics"), [("2.6", ["t", "t"]), ("2.7", [])])
 def test_until_2_6_a_new_broker_received_topics_to_be_deleted(release: str, topics: list[str]) -> None:
-    """That it is to be forgotten [KAFKA-10040]."""
+    """As partitions to forget [KAFKA-10040]."""
     cluster = started(control_design_of(release))
     cluster.ask_to_delete("t")
     cluster.quietly("process_topic_deletion")
@@ -184,7 +184,7 @@ def test_until_2_6_a_new_broker_received_topics_to_be_deleted(release: str, topi
 
 
 def test_a_new_broker_leads_leaderless_partitions() -> None:
-    """A partition that found no live replica when it was created has a leader now."""
+    """A partition without a live replica at its creation now has a leader."""
     cluster = EventCluster((1,))
     cluster.create_topic("t", (2, 3))
     cluster.take_over()
@@ -198,27 +198,27 @@ def test_a_new_broker_leads_leaderless_partitions() -> None:
 
 
 def test_the_watch_is_armed_with_the_read(cluster: EventCluster) -> None:
-    """So that what changes from then on is heard of."""
+    """So the controller notices every later change."""
     processing = cluster.controller.process(Call("process_broker_change"))
     assert isinstance(processing, EventWaiting)
     assert cluster.controller.requests(processing) == (GetChildren(BROKER_IDS, watch=True),)
 
 
-def test_a_broker_that_dies_between_the_reads_is_dead(cluster: EventCluster) -> None:
-    """Its name was among the children, its node is not there any more."""
+def test_a_broker_gone_between_the_reads_is_dead(cluster: EventCluster) -> None:
+    """Its name was among the children, but its node is gone."""
     cluster.process("process_broker_change", before={1: lambda: cluster.die(1)})
     assert 1 not in cluster.context.state.live_broker_epochs
     assert cluster.state(T0).leader == 2
 
 
-def test_unchanged_brokers_cause_no_action(cluster: EventCluster) -> None:
-    """And nothing is done."""
+def test_an_unchanged_list_of_brokers_changes_nothing(cluster: EventCluster) -> None:
+    """And sends nothing."""
     assert cluster.process("process_broker_change") == EventDone()
     assert (cluster.sent, cluster.channels.said) == ([], [])
 
 
 def test_until_2_2_a_controller_that_is_not_set_up_knows_no_broker() -> None:
-    """Without a manager of channels it fails at the first that comes or goes, and nothing has changed."""
+    """Without a channel manager it fails at the first broker that starts or stops, and changes nothing."""
     for release, fails in (("2.2", True), ("2.3", False)):
         design = control_design_of(release)
         cluster = started(design)
@@ -238,11 +238,11 @@ def test_until_2_2_a_controller_that_is_not_set_up_knows_no_broker() -> None:
         assert (cluster.process("process_broker_change").failure is EventFailure.NoChannelManager) is fails
 
 
-# Brokers that come again
+# Brokers that restart
 
 
 def test_a_bounced_broker_is_dead_and_then_new(cluster: EventCluster) -> None:
-    """What was queued for it is gone; it leaves ISRs and loses leaderships, and is told so under its new epoch."""
+    """Its queued requests are gone; it leaves ISRs, loses leaderships, and learns that under its new epoch."""
     before = cluster.context.state.live_broker_epochs[1]
     cluster.die(1)
     cluster.register(1)
@@ -260,7 +260,7 @@ def test_a_bounced_broker_is_dead_and_then_new(cluster: EventCluster) -> None:
 
 
 def test_until_2_1_a_bounced_broker_was_not_noticed() -> None:
-    """It is taken for the one that it was, and goes on without having been told anything. [B5, KAFKA-7235]"""
+    """It is taken for the old process, and continues without receiving anything. [B5, KAFKA-7235]"""
     cluster = started(control_design_of("2.1"))
     cluster.die(1)
     cluster.register(1)
@@ -270,7 +270,7 @@ def test_until_2_1_a_bounced_broker_was_not_noticed() -> None:
 
 
 def test_new_bounced_and_dead_in_this_order(cluster: EventCluster) -> None:
-    """The dead are still told of the new: they are taken for live until it is their turn."""
+    """The dead still receive the new ones: they count as live until their turn."""
     cluster.die(1, 2)
     cluster.register(1)
     cluster.register(4)
@@ -281,7 +281,7 @@ def test_new_bounced_and_dead_in_this_order(cluster: EventCluster) -> None:
 
 
 def test_until_2_1_new_brokers_were_announced_after_failures() -> None:
-    """All live brokers were replaced before the first was handled."""
+    """All live brokers were replaced before the first failure was handled."""
     cluster = started(control_design_of("2.1"))
     cluster.die(2)
     cluster.register(4)
@@ -292,8 +292,8 @@ def test_until_2_1_new_brokers_were_announced_after_failures() -> None:
 # The controller moves
 
 
-def test_a_controller_moved_within_an_event_drops_the_remaining_calls(cluster: EventCluster) -> None:
-    """The election finds it; replicas do not go offline, and nothing is sent."""
+def test_a_controller_that_moves_during_an_event_drops_the_rest(cluster: EventCluster) -> None:
+    """The election detects it; replicas do not go offline, and nothing is sent."""
     cluster.die(1)
     processed = cluster.process("process_broker_change", before={3: cluster.elect_another_controller})
     assert processed == EventDone(failure=EventFailure.ControllerMoved)
@@ -306,13 +306,13 @@ def test_a_controller_moved_within_an_event_drops_the_remaining_calls(cluster: E
 
 
 def lose_disk(cluster: EventCluster, broker: int) -> str:
-    """A broker says that a log directory has failed."""
+    """A broker reports that a log directory has failed."""
     path = f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_"
     return cluster.zookeeper.create(None, path, broker, sequential=True).path
 
 
 def test_a_broker_with_a_failed_disk_is_asked_which_replicas(cluster: EventCluster) -> None:
-    """By LeaderAndIsr as it is known; then the notification goes."""
+    """By a LeaderAndIsr with the known state; then the notification is deleted."""
     path = lose_disk(cluster, 2)
     cluster.process("process_log_dir_event_notification")
     assert cluster.story() == [
@@ -323,7 +323,7 @@ def test_a_broker_with_a_failed_disk_is_asked_which_replicas(cluster: EventClust
 
 
 def test_the_notification_is_always_deleted(cluster: EventCluster) -> None:
-    """Where the controller has moved it stays: that is for the next one."""
+    """If the controller has moved, it stays for the next one."""
     path = lose_disk(cluster, 2)
     processed = cluster.process("process_log_dir_event_notification", before={2: cluster.elect_another_controller})
     assert processed.failure is EventFailure.ControllerMoved
@@ -337,7 +337,7 @@ def answer(cluster: EventCluster, broker: int, *errors: tuple[TopicPartition, Er
 
 
 def test_replicas_that_cannot_be_served_are_offline(cluster: EventCluster) -> None:
-    """Another leads instead; the broker stays, and leads what is on its other disks."""
+    """Another leads instead; the broker stays, and leads the replicas on its other disks."""
     answer(cluster, 2, (T0, Errors.NONE), (T1, Errors.KAFKA_STORAGE_ERROR))
     assert cluster.state(T1)[:3] == (3, 1, (3,))
     assert cluster.state(T0)[:3] == (1, 0, (1, 2, 3))
@@ -347,8 +347,8 @@ def test_replicas_that_cannot_be_served_are_offline(cluster: EventCluster) -> No
     assert offline == {1: (2,)}
 
 
-def test_offline_replicas_are_not_handled_again(cluster: EventCluster) -> None:
-    """And what can be served again is online, without more ado."""
+def test_an_offline_replica_is_not_handled_again(cluster: EventCluster) -> None:
+    """And a replica that can be served again is online without further steps."""
     answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))
     cluster.forget()
     answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))
@@ -359,8 +359,8 @@ def test_offline_replicas_are_not_handled_again(cluster: EventCluster) -> None:
 
 
 @pytest.mark.parametrize("error", [Errors.STALE_CONTROLLER_EPOCH, Errors.UNKNOWN_TOPIC_OR_PARTITION])
-def test_other_errors_say_nothing_of_disks(cluster: EventCluster, error: Errors) -> None:
-    """Of a partition, or of the whole request."""
+def test_other_errors_do_not_concern_disks(cluster: EventCluster, error: Errors) -> None:
+    """Neither for a partition, nor for the whole request."""
     answer(cluster, 2, (T1, error))
     response = LeaderAndIsrResponse(error, ((T1, Errors.KAFKA_STORAGE_ERROR),))
     cluster.process("process_leader_and_isr_response_received", response, 2)
@@ -369,15 +369,15 @@ def test_other_errors_say_nothing_of_disks(cluster: EventCluster, error: Errors)
 
 
 def test_the_disks_of_a_dead_broker_are_forgotten(cluster: EventCluster) -> None:
-    """It has nothing that could be offline."""
+    """Its replicas are no longer listed as offline."""
     answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))
     cluster.die(2)
     cluster.process("process_broker_change")
     assert 2 not in cluster.context.state.replicas_on_offline_dirs
 
 
-def test_a_broker_that_comes_again_has_all_its_disks(cluster: EventCluster) -> None:
-    """Until it answers otherwise."""
+def test_a_restarted_broker_has_all_its_disks(cluster: EventCluster) -> None:
+    """Until its response says otherwise."""
     answer(cluster, 2, (T1, Errors.KAFKA_STORAGE_ERROR))
     cluster.die(2)
     cluster.register(2)

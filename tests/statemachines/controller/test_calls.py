@@ -1,4 +1,4 @@
-"""How the processing of an event is driven: which call is made when, and what a failure drops."""
+"""How the processing of an event is driven: the order of its calls, and the calls that a failure drops."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from tests.statemachines.control import EPOCH_ZK_VERSION, T0, Cluster
 
 
 class Handlers(EventDriver):
-    """Handlers that only say that they were called."""
+    """Handlers that only record their calls."""
 
     said: list[Any]
 
@@ -93,12 +93,12 @@ class Handling(Cluster):
         self.zookeeper.create(None, "/a")
 
     def process(self, *calls: Call, **interference: Any) -> EventDone:
-        """Calls are made, one after the other."""
+        """Make these calls, one after the other."""
         return self.drive(self.handlers, self.handlers.process(Call("all_of", calls)), **interference)
 
     @property
     def said(self) -> list[Any]:
-        """What the handlers have said."""
+        """The record of the calls."""
         return self.handlers.said
 
 
@@ -111,14 +111,14 @@ def cluster() -> Handling:
 # Order
 
 
-def test_calls_are_made_before_what_was_left(cluster: Handling) -> None:
-    """Those that a handler leaves come before those that follow it, as in a program."""
+def test_new_calls_precede_the_remaining_ones(cluster: Handling) -> None:
+    """The calls of a handler run before those that follow the handler, as in a program."""
     cluster.process(Call("both", ("a", "b")), Call("say", ("c",)))
     assert cluster.said == ["a", "b", "c"]
 
 
-def test_an_event_waits_where_zookeeper_is_asked(cluster: Handling) -> None:
-    """What is left can be stored, compared and gone on with."""
+def test_an_event_waits_for_zookeeper(cluster: Handling) -> None:
+    """Its remaining calls can be stored, compared and resumed."""
     processing = cluster.handlers.process(Call("all_of", (Call("read", ("/a",)), Call("say", ("b",)))))
     assert isinstance(processing, EventWaiting)
     assert cluster.said == []
@@ -131,22 +131,22 @@ def test_an_event_waits_where_zookeeper_is_asked(cluster: Handling) -> None:
     assert cluster.said == [("/a", "OK"), "b"]
 
 
-def test_an_empty_list_of_requests_is_not_awaited(cluster: Handling) -> None:
+def test_an_empty_batch_does_not_wait(cluster: Handling) -> None:
     """In Kafka the client returns at once."""
     assert cluster.handlers.process(Call("nothing_to_read")) == EventDone()
     assert cluster.said == [((), "nothing")]
 
 
-def test_a_change_of_states_is_gone_through(cluster: Handling) -> None:
-    """Batch by batch; the call takes what elections came to."""
+def test_a_change_of_states_runs_to_its_end(cluster: Handling) -> None:
+    """Batch by batch; the call receives the results of the elections."""
     cluster.lead(T0, 4, (4, 1))
     cluster.process(Call("elect"))
     assert [results[0][0] for (results,) in cluster.said] == [T0]
     assert cluster.state(T0).leader == 1
 
 
-def test_an_event_can_stop_at_each_change_that_is_over() -> None:
-    """It goes on without an answer, and comes to the same; where nothing is left it does not stop."""
+def test_an_event_can_stop_after_each_change() -> None:
+    """It resumes without a response, with the same result; it does not stop if no call remains."""
     ends = []
     for change_by_change in (False, True):
         cluster = Handling()
@@ -171,12 +171,12 @@ def test_an_event_can_stop_at_each_change_that_is_over() -> None:
     assert cluster.handlers.process(Call("partitions_become", ((T0,), OfflinePartition))) == EventDone()
 
 
-def test_a_stop_does_not_read_later_calls() -> None:
-    """An engine that learns what steps depend on would learn every continuation."""
+def test_a_stop_does_not_read_the_remaining_calls() -> None:
+    """An engine that records what steps read would otherwise record every continuation."""
 
     class Unread(tuple[Any, ...]):
         def __iter__(self) -> Iterator[Any]:
-            raise AssertionError("what is left has been read")
+            raise AssertionError("the remaining calls have been read")
 
     handlers = Handling().handlers
     handlers.change_by_change = True
@@ -184,8 +184,8 @@ def test_a_stop_does_not_read_later_calls() -> None:
     assert handlers.advance(stopped) is stopped
 
 
-def test_a_moved_controller_stops_at_a_finished_change(cluster: Handling) -> None:
-    """To stop is not to write."""
+def test_a_moved_controller_stops_after_a_change_too(cluster: Handling) -> None:
+    """A stop does not write."""
     cluster.lead(T0, 1, (1, 2))
     cluster.handlers.change_by_change = True
     cluster.batch.add_update_metadata_request_for_brokers((1,))
@@ -198,14 +198,14 @@ def test_a_moved_controller_stops_at_a_finished_change(cluster: Handling) -> Non
 
 
 def test_the_driver_of_state_machines_drives_events(cluster: Handling) -> None:
-    """`carry_out` does."""
+    """Its name is `carry_out`."""
     processing = cluster.handlers.process(Call("read", ("/b",)))
     assert carry_out(cluster.handlers, processing, cluster.zookeeper, None) == EventDone()
     assert cluster.said == [("/b", "NONODE")]
 
 
 def test_the_caller_receives_the_result(cluster: Handling) -> None:
-    """The answer is part of what is left until the event is over."""
+    """The result is one of the remaining calls until the event is over."""
     assert cluster.process(Call("answer", ("yes",)), Call("read", ("/a",))) == EventDone("yes")
 
 
@@ -213,14 +213,14 @@ def test_the_caller_receives_the_result(cluster: Handling) -> None:
 
 
 def test_a_failure_drops_the_remaining_calls(cluster: Handling) -> None:
-    """And is said at the end."""
+    """And is reported at the end."""
     failed = cluster.process(Call("throw", (EventFailure.NeverLed,)), Call("say", ("never",)))
     assert failed == EventDone(failure=EventFailure.NeverLed)
     assert cluster.said == []
 
 
 def test_finally_calls_run_after_a_failure(cluster: Handling) -> None:
-    """And the failure goes on. [finally]"""
+    """And the failure continues. [finally]"""
     last = always(Call("read", ("/a",)))
     failed = cluster.process(Call("throw", (Code.SESSIONEXPIRED,)), last, Call("say", ("never",)))
     assert failed == EventDone(failure=Code.SESSIONEXPIRED)
@@ -230,13 +230,13 @@ def test_finally_calls_run_after_a_failure(cluster: Handling) -> None:
 
 
 def test_a_failure_in_finally_replaces_the_earlier_one(cluster: Handling) -> None:
-    """As an exception of a finally does."""
+    """As an exception in a `finally` does."""
     last = always(Call("throw", (EventFailure.NoTopic,)))
     assert cluster.process(Call("throw", (EventFailure.NeverLed,)), last).failure is EventFailure.NoTopic
 
 
 def test_a_failure_that_is_caught_goes_no_further(cluster: Handling) -> None:
-    """It is told; where nothing fails, None is. [try, catch]"""
+    """The handler receives it, or None if nothing fails. [try, catch]"""
     catch = on_failure(Call("tell", ("caught",)))
     processed = cluster.process(
         Call("throw", (EventFailure.NeverLed,)), Call("say", ("never",)), catch, Call("say", ("then",)), catch
@@ -246,7 +246,7 @@ def test_a_failure_that_is_caught_goes_no_further(cluster: Handling) -> None:
 
 
 def test_a_moved_controller_drops_the_remaining_calls() -> None:
-    """Nothing has been written; what comes at last is tried, and finds the same."""
+    """Nothing has been written; the final calls are tried, and fail in the same way."""
     cluster = Handling()
     cluster.elect_another_controller()
     failed = cluster.process(Call("write", ("/b",)), always(Call("write", ("/c",))), Call("say", ("never",)))
@@ -255,32 +255,32 @@ def test_a_moved_controller_drops_the_remaining_calls() -> None:
     assert "/b" not in cluster.zookeeper.state.nodes
 
 
-def test_a_controller_moved_within_a_state_change_ends_the_event(cluster: Handling) -> None:
-    """Between its reads and its writes, say."""
+def test_a_move_within_a_change_of_states_drops_the_remaining_calls(cluster: Handling) -> None:
+    """For example between its reads and its writes."""
     cluster.lead(T0, 4, (4, 1))
     failed = cluster.process(Call("elect"), Call("say", ("never",)), before={1: cluster.elect_another_controller})
     assert failed.failure is EventFailure.ControllerMoved
     assert cluster.said == []
 
 
-def test_an_error_for_a_fence_is_a_failure(cluster: Handling) -> None:
-    """The session has ended, say."""
+def test_a_failed_fence_is_a_failure(cluster: Handling) -> None:
+    """For example because the session has ended."""
     processing = cluster.handlers.process(Call("write", ("/b",)))
     assert isinstance(processing, EventWaiting)
     ended = cluster.handlers.answered(processing, [ZkResponse(Code.SESSIONEXPIRED)])
     assert ended == EventDone(failure=Code.SESSIONEXPIRED)
 
 
-def test_leftover_requests_cause_an_election(cluster: Handling) -> None:
-    """They are forgotten, and another controller is to be elected. [handleIllegalState]"""
+def test_leftover_requests_make_the_controller_move(cluster: Handling) -> None:
+    """They are dropped, and another controller must be elected. [handleIllegalState]"""
     cluster.batch.add_update_metadata_request_for_brokers((1,))
     assert cluster.process(Call("send_something")) == EventDone(failure=EventFailure.IllegalState, must_reelect=True)
     assert cluster.sent == []
     assert cluster.process(Call("send_something")) == EventDone()
 
 
-def test_requests_that_cannot_be_sent_cause_an_election() -> None:
-    """Also where the failure is caught: what it does to the controller is done."""
+def test_unsendable_requests_make_the_controller_move() -> None:
+    """Even if the failure is caught: its effect on the controller remains."""
 
     def refuse(broker: int, request: object) -> None:
         raise OSError(f"broker {broker} cannot be sent {request}")
@@ -293,7 +293,7 @@ def test_requests_that_cannot_be_sent_cause_an_election() -> None:
 
 
 def test_a_moved_controller_writes_nothing(cluster: Handling) -> None:
-    """It has resigned, and so has no epoch that a fence would let pass; it may read."""
+    """It has resigned, and so has no epoch that would pass a fence; it may read."""
     cluster.batch.add_update_metadata_request_for_brokers((1,))
     last = (always(Call("read", ("/a",))), always(Call("write", ("/b",))))
     processed = cluster.process(Call("send_something"), *last)
@@ -306,7 +306,7 @@ def test_a_moved_controller_writes_nothing(cluster: Handling) -> None:
 
 
 def test_writes_are_fenced_and_reads_are_not(cluster: Handling) -> None:
-    """By the version of the controller's epoch at the time."""
+    """By the current version of the controller epoch."""
     processing = cluster.handlers.process(Call("write", ("/b",)))
     assert isinstance(processing, EventWaiting)
     check = Check(CONTROLLER_EPOCH, EPOCH_ZK_VERSION)
@@ -314,36 +314,36 @@ def test_writes_are_fenced_and_reads_are_not(cluster: Handling) -> None:
 
 
 def test_until_2_0_writes_were_not_fenced() -> None:
-    """What another controller does is not noticed. [B4]"""
+    """It does not notice another controller. [B4]"""
     cluster = Handling(ControlDesign(fence_zk=False))
     cluster.elect_another_controller()
     assert cluster.process(Call("write", ("/b",))) == EventDone()
     assert cluster.said == [("/b", "OK")]
 
 
-def test_until_2_1_metadata_without_partitions_was_of_all() -> None:
-    """Since then it is of none. [KAFKA-7537]"""
-    counts = []
+def test_until_2_1_metadata_without_partitions_meant_all_partitions() -> None:
+    """Since then it means none. [KAFKA-7537]"""
+    sizes = []
     for brokers_only in (False, True):
         cluster = Handling(ControlDesign(brokers_only_metadata=brokers_only))
         cluster.lead(T0, 1, (1, 2))
         cluster.process(Call("send_something"))
-        counts.append(len(cluster.metadata()[1].partitionStates))
-    assert counts == [1, 0]
+        sizes.append(len(cluster.metadata()[1].partitionStates))
+    assert sizes == [1, 0]
 
 
-# What is refused
+# Refused calls
 
 
-def test_a_handler_that_there_is_not_is_refused(cluster: Handling) -> None:
-    """By its name, and nothing changes."""
+def test_an_unknown_handler_is_refused(cluster: Handling) -> None:
+    """With its name; nothing changes."""
     with pytest.raises(ValueError, match="process_nothing: a controller has no such method"):
         cluster.handlers.process(Call("process_nothing"))
     assert cluster.said == []
 
 
-def test_answers_must_match_requests(cluster: Handling) -> None:
-    """Else nothing changes."""
+def test_the_number_of_answers_must_match(cluster: Handling) -> None:
+    """Otherwise nothing changes."""
     processing = cluster.handlers.process(Call("read", ("/a",)))
     assert isinstance(processing, EventWaiting)
     with pytest.raises(ValueError, match="1 requests have 2 answers"):
@@ -351,29 +351,29 @@ def test_answers_must_match_requests(cluster: Handling) -> None:
     assert cluster.said == []
 
 
-def test_arguments_of_calls_have_no_names(cluster: Handling) -> None:
-    """A call is compared by them, in their order."""
+def test_arguments_of_calls_are_positional(cluster: Handling) -> None:
+    """Calls are compared by their arguments, in order."""
     with pytest.raises(ValueError, match="read: arguments of a call are positional"):
         call(cluster.handlers.read, path="/a")
     with pytest.raises(ValueError, match="heard: arguments"):
         then(cluster.handlers.heard, path="/a")
 
 
-def test_a_call_reads_as_one(cluster: Handling) -> None:
+def test_a_call_prints_as_a_call(cluster: Handling) -> None:
     """In traces."""
     assert str(call(cluster.handlers.both, "a", "b")) == "both(a, b)"
     assert str(Call("delete", (T0,))) == "delete(t-0)"
 
 
 def test_a_partition_without_leader_is_a_failure(cluster: Handling) -> None:
-    """Where Kafka takes it for granted that there is one."""
+    """Where Kafka assumes that there is a leader."""
     with pytest.raises(EventFailed) as failed:
         cluster.handlers.leadership_of(TopicPartition("t", 9))
     assert failed.value.cause is EventFailure.NeverLed
 
 
 def test_a_batch_of_reads_is_one_step(cluster: Handling) -> None:
-    """Different reads may stand in one."""
+    """It may mix different reads."""
     requests = ZkRequests((GetData("/a"), GetChildren("/")))
     processing = EventWaiting(Await(requests))
     assert cluster.handlers.requests(processing) == requests.requests
@@ -382,7 +382,7 @@ def test_a_batch_of_reads_is_one_step(cluster: Handling) -> None:
 
 
 def test_without_channels_nothing_is_sent(cluster: Handling) -> None:
-    """They are for who has some."""
+    """A channel manager is optional."""
     cluster.handlers.channels.startup((1,))
     cluster.handlers.channels.shutdown()
     cluster.handlers.channels.add_broker(1)
@@ -399,11 +399,11 @@ OVERRIDDEN = {
     "reassignment_target",
     "resume_reassignment",
 }
-"""What `PartitionReassignment` does otherwise than `ZkReassignment`, which it falls back to."""
+"""The methods of `ZkReassignment` that `PartitionReassignment` overrides, and falls back to."""
 
 
-def test_no_two_families_have_a_method_of_one_name() -> None:
-    """A controller inherits from all of them, and a call of it or of its client goes by name."""
+def test_no_two_families_share_a_method_name() -> None:
+    """A controller inherits from all of them, and calls are made by name."""
     families = [
         ControllerZkClient,
         *(each for each in ControllerEventProcessor.__mro__ if issubclass(each, EventDriver)),

@@ -1,4 +1,4 @@
-"""Requests reach brokers in order and at least once, each broker by itself."""
+"""Requests reach each broker in order and at least once, independently of the other brokers."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ DONE = UpdateMetadataResponse(Errors.NONE)
 
 
 def numbered(number: int) -> UpdateMetadataRequest:
-    """A request that can be told from others."""
+    """A request with a number of its own."""
     return UpdateMetadataRequest(9, number, 101, (), ())
 
 
 class Channels:
-    """A controller's channels, brokers that note what they handle, and what is logged."""
+    """A controller's channels, brokers that record the requests they handle, and the log."""
 
     def __init__(self, *brokers: int, kind: Kind = ControllerChannelManager) -> None:
         self.log: list[RequestNotSent] = []
@@ -57,7 +57,7 @@ class Channels:
             self.manager.send_request(broker, numbered(number))
 
     def exchange(self, broker: int, *deliveries: Delivery) -> None:
-        """Send to a broker, with what becomes of it."""
+        """Send to a broker; `deliveries` says what happens to each attempt."""
 
         def handle(request: ControlRequest) -> ControlResponse:
             self.handled.setdefault(broker, []).append(request.controllerEpoch)
@@ -67,12 +67,12 @@ class Channels:
             self.manager.exchange(broker, handle, delivery)
 
     def waiting(self, broker: int) -> bool:
-        """Whether there is something to send to a broker."""
+        """Whether a request waits for a broker."""
         sending = self.manager.state.request_send_threads[broker].request is not None
         return sending or self.manager.queue_size(broker) > 0
 
     def drain(self, broker: int) -> None:
-        """Send all that waits."""
+        """Send all waiting requests."""
         while self.waiting(broker):
             self.exchange(broker)
 
@@ -95,7 +95,7 @@ def sends_again(kind: Kind) -> None:
 
 
 def does_not_wait_for_others(kind: Kind) -> None:
-    """A broker that does not answer delays no other."""
+    """A broker that does not reply delays no other."""
     channels = Channels(1, 2, kind=kind)
     for broker in (1, 2):
         channels.send(broker, 1, 2)
@@ -106,7 +106,7 @@ def does_not_wait_for_others(kind: Kind) -> None:
 
 
 def forgets_with_the_channel(kind: Kind) -> None:
-    """A broker that comes back finds nothing of what had waited for it."""
+    """A broker that returns receives none of its old requests."""
     channels = Channels(1, kind=kind)
     channels.send(1, 1, 2)
     channels.exchange(1, Delivery.ReplyLost)
@@ -127,7 +127,7 @@ def keeps_the_channel_that_is_there(kind: Kind) -> None:
 
 
 def drops_without_channel(kind: Kind) -> None:
-    """A request to a broker that is not there is logged and forgotten."""
+    """A request to an absent broker is logged and dropped."""
     channels = Channels(1, kind=kind)
     channels.send(2, 1)
     assert channels.log == [RequestNotSent(2, numbered(1))]
@@ -136,7 +136,7 @@ def drops_without_channel(kind: Kind) -> None:
 
 
 def ends_with_the_controller(kind: Kind) -> None:
-    """A controller that resigns has no channels, and one that takes over begins with empty ones."""
+    """A controller that resigns has no channels; a new one begins with empty queues."""
     channels = Channels(1, 2, kind=kind)
     channels.send(1, 1)
     channels.exchange(1, Delivery.NotDelivered)
@@ -170,7 +170,7 @@ class SendsOnce(ControllerChannelManager):
 
 
 class PutsItBack(ControllerChannelManager):
-    """A request whose connection broke goes behind those that wait."""
+    """A request whose connection broke goes to the end of the queue."""
 
     def exchange(
         self,
@@ -186,16 +186,16 @@ class PutsItBack(ControllerChannelManager):
 
 
 class OneQueueForAll(ControllerChannelManager):
-    """While one broker does not answer, no other is sent anything."""
+    """While one broker does not reply, it sends nothing to another."""
 
     def take(self, broker: int) -> ControlRequest:
         busy = [each for each, thread in self.state.request_send_threads.items() if thread.request is not None]
-        assert busy in ([], [broker]), "another broker has not answered"
+        assert busy in ([], [broker]), "another broker has not replied"
         return super().take(broker)
 
 
 class KeepsTheQueue(ControllerChannelManager):
-    """What waited for a broker that was removed is sent when it comes back."""
+    """Requests to a removed broker are sent after its return."""
 
     def remove_broker(self, broker: int) -> ControlRequest | None:
         self.kept = self.state.message_queues[broker]
@@ -246,7 +246,7 @@ test_the_channels_pass, test_each_mutant_is_caught = mutant_tests(ControllerChan
 
 @given(st.lists(st.tuples(st.sampled_from([1, 2]), st.sampled_from([None, *Delivery])), max_size=40))
 def test_every_request_is_handled_in_order_and_at_least_once(steps: Sequence[tuple[int, Delivery | None]]) -> None:
-    """Whatever breaks in between: without its repetitions a broker's list is what was put for it."""
+    """Whatever breaks in between: without repetitions, each broker handles its requests in order."""
     channels = Channels(1, 2)
     put: dict[int, list[int]] = {1: [], 2: []}
     for number, (broker, delivery) in enumerate(steps):
@@ -258,12 +258,12 @@ def test_every_request_is_handled_in_order_and_at_least_once(steps: Sequence[tup
     for broker in (1, 2):
         channels.drain(broker)
         handled = channels.handled.get(broker, [])
-        assert handled == sorted(handled), "a request overtakes another, or comes again behind it"
+        assert handled == sorted(handled), "a request overtakes another, or is repeated after it"
         assert list(dict.fromkeys(handled)) == put[broker]
 
 
 def test_an_answer_becomes_an_event_and_frees_the_thread() -> None:
-    """Step by step, as a specification takes them."""
+    """Step by step, as in a specification."""
     manager = Channels(1).manager
     request = LeaderAndIsrRequest(9, 5, 101, (), ())
     manager.send_request(1, request)
@@ -275,7 +275,7 @@ def test_an_answer_becomes_an_event_and_frees_the_thread() -> None:
 
 
 def test_the_request_in_flight_is_not_queued() -> None:
-    """The gauge of the queue does not count it."""
+    """The queue's gauge does not count it."""
     channels = Channels(1)
     channels.send(1, 1, 2)
     assert channels.manager.queue_size(1) == 2
@@ -299,7 +299,7 @@ def test_the_request_in_flight_is_not_queued() -> None:
     ],
 )
 def test_impossible_calls_are_refused(step: Callable[[ControllerChannelManager], object], message: str) -> None:
-    """With the value, and nothing has changed."""
+    """With the value; nothing changes."""
     channels = Channels(1, 2)
     channels.send(1, 1, 2)
     channels.manager.take(1)
@@ -311,7 +311,7 @@ def test_impossible_calls_are_refused(step: Callable[[ControllerChannelManager],
 
 
 def test_a_thread_that_has_not_been_started_takes_nothing() -> None:
-    """A controller that takes over starts them all at last."""
+    """A new controller starts all threads last."""
     manager = ControllerChannelManager(
         ControllerContext(), InMemoryChannels({1: (numbered(1),)}, {1: RequestSendThread()})
     )
@@ -322,7 +322,7 @@ def test_a_thread_that_has_not_been_started_takes_nothing() -> None:
 
 
 def test_a_queue_can_be_read() -> None:
-    """With Kafka's names of the requests; reading takes nothing."""
+    """With Kafka's names of the requests; reading removes nothing."""
     channels = Channels(1)
     stop = StopReplicaRequest(9, 2, 101, False, ())
     channels.send(1, 1)

@@ -1,4 +1,4 @@
-"""What a controller knows: who is online, who keeps what, and what goes when it is told so."""
+"""A controller's context: online replicas, assignments, leaders, states, and topic deletion."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ U0 = TopicPartition("u", 0)
 
 @pytest.fixture
 def context() -> ControllerContext:
-    """Brokers 1 and 2 are registered, 3 is not; 1 leads t-0, 2 leads t-1, none leads u-0."""
+    """Brokers 1 and 2 are registered, 3 is not; 1 leads t-0, 2 leads t-1, u-0 has no leader."""
     context = ControllerContext()
     context.set_all_topics(["t", "u"])
     context.add_live_brokers({1: 11, 2: 12})
@@ -34,7 +34,7 @@ def context() -> ControllerContext:
 
 
 def test_a_context_begins_with_the_epoch_before_the_first() -> None:
-    """As /controller_epoch is created. [InitialControllerEpoch]"""
+    """/controller_epoch is created with it. [InitialControllerEpoch]"""
     context = ControllerContext()
     assert (context.state.epoch, context.state.epoch_zk_version) == (0, 0)
 
@@ -43,7 +43,7 @@ def test_a_context_begins_with_the_epoch_before_the_first() -> None:
 
 
 def test_live_brokers(context: ControllerContext) -> None:
-    """Registered and not shutting down; who is shutting down can still be told something."""
+    """Registered and not shutting down; one that is shutting down can still receive requests."""
     context.state.shutting_down_broker_ids |= {2, 3}
     assert context.live_broker_ids() == (1,)
     assert context.live_or_shutting_down_broker_ids() == (1, 2)
@@ -51,7 +51,7 @@ def test_live_brokers(context: ControllerContext) -> None:
 
 
 def test_a_replica_is_online_on_a_live_broker_with_a_working_directory(context: ControllerContext) -> None:
-    """On a live broker whose log directory has not failed for that partition; no leader is none."""
+    """On a live broker whose log directory has not failed for that partition; leader -1 is not online."""
     context.state.shutting_down_broker_ids |= {2}
     context.state.replicas_on_offline_dirs[1] = frozenset({T1})
     online = context.is_replica_online
@@ -60,7 +60,7 @@ def test_a_replica_is_online_on_a_live_broker_with_a_working_directory(context: 
 
 
 def test_online_and_offline_replicas_are_all_replicas(context: ControllerContext) -> None:
-    """Each is one or the other."""
+    """Each replica is one or the other."""
     online, offline = context.online_and_offline_replicas()
     assert online == ((T0, 1), (T0, 2), (T1, 2))
     assert offline == ((T1, 3), (U0, 3))
@@ -80,7 +80,7 @@ def test_brokers_come_and_go(context: ControllerContext) -> None:
 
 
 def test_replicas_of_a_broker_follow_assignments() -> None:
-    """However they are changed, by the index as by a scan of all of them."""
+    """However they change, the index agrees with a scan of all assignments."""
     random = Random(1)
     context = ControllerContext()
     topics, brokers = "tuv", range(5)
@@ -101,7 +101,7 @@ def test_replicas_of_a_broker_follow_assignments() -> None:
 
 
 def test_given_mappings_are_not_copied(context: ControllerContext) -> None:
-    """Another context over the same mappings knows the same."""
+    """Another context over the same mappings has the same content."""
     other = ControllerContext(context.state)
     assert other.partitions_on_broker(2) == (T0, T1)
     assert other.replicas_for_topic("t") == ((T0, 1), (T0, 2), (T1, 2), (T1, 3))
@@ -120,7 +120,7 @@ def test_given_mappings_are_not_copied(context: ControllerContext) -> None:
 def test_a_malformed_assignment_is_refused(
     context: ControllerContext, assignment: ReplicaAssignment, said: str
 ) -> None:
-    """One error that names it, and nothing has changed."""
+    """The error names it; nothing changes."""
     context.partitions_on_broker(1)
     before = pickle.dumps(context.state)
     with pytest.raises(InvalidBrokers, match=said):
@@ -130,7 +130,7 @@ def test_a_malformed_assignment_is_refused(
 
 
 def test_invalid_broker_ids_are_refused(context: ControllerContext) -> None:
-    """Nor any other with it."""
+    """Together with the valid ones of the call."""
     for change in (context.add_live_brokers, context.set_live_brokers):
         with pytest.raises(InvalidBrokers, match="-1 is no broker id"):
             change({5: 1, -1: 1})
@@ -141,7 +141,7 @@ def test_invalid_broker_ids_are_refused(context: ControllerContext) -> None:
 
 
 def test_partitions_with_offline_leader(context: ControllerContext) -> None:
-    """Dead, shutting down, or none at all; not of topics to be deleted."""
+    """Dead, shutting down, or missing; not of topics queued for deletion."""
     assert context.partitions_with_offline_leader() == (U0,)
     context.state.shutting_down_broker_ids |= {1}
     assert context.partitions_with_offline_leader() == (T0, U0)
@@ -151,14 +151,14 @@ def test_partitions_with_offline_leader(context: ControllerContext) -> None:
 
 
 def test_partitions_led_by_a_broker(context: ControllerContext) -> None:
-    """If others keep it too: it can be led by them when the broker shuts down."""
+    """If other replicas exist, which can lead when the broker shuts down."""
     assert context.partition_leaders_on_broker(1) == (T0,)
     context.update_partition_full_replica_assignment(T0, ReplicaAssignment((1,)))
     assert context.partition_leaders_on_broker(1) == ()
 
 
 def test_the_leader_epoch_of_stop_replica(context: ControllerContext) -> None:
-    """That which is known, -1 if there is none, -2 for what is to be deleted."""
+    """The known one, -1 if there is none, -2 for a deletion."""
     del context.state.partition_leadership_info[T1]
     context.queue_topic_deletion({"u"})
     assert [context.leader_epoch(partition) for partition in (T0, T1, U0)] == [4, -1, -2]
@@ -168,7 +168,7 @@ def test_the_leader_epoch_of_stop_replica(context: ControllerContext) -> None:
 
 
 def test_states_of_partitions_and_replicas(context: ControllerContext) -> None:
-    """By state, of one topic or of all; what is not known does not exist."""
+    """By state, of one topic or of all; an unknown one does not exist."""
     context.put_partition_state(T0, OnlinePartition)
     context.put_partition_state(T1, OfflinePartition)
     context.put_partition_state_if_not_exists(T1, NewPartition)
@@ -192,7 +192,7 @@ def test_states_of_partitions_and_replicas(context: ControllerContext) -> None:
 
 
 def test_offline_partitions_are_counted_until_their_deletion_starts(context: ControllerContext) -> None:
-    """That a topic is queued for it does not count."""
+    """A topic that is only queued for deletion does not matter."""
     for partition in (T0, U0):
         context.put_partition_state(partition, OfflinePartition)
     context.queue_topic_deletion({"t"})
@@ -205,7 +205,7 @@ def test_offline_partitions_are_counted_until_their_deletion_starts(context: Con
 
 
 def test_a_topic_is_deleted(context: ControllerContext) -> None:
-    """Queued, eligible or not, begun, gone; its partitions' states stay, as in Kafka."""
+    """Queued, eligible or not, started, gone; its partitions' states stay, as in Kafka."""
     context.put_partition_state(T0, NonExistentPartition)
     assert not context.is_topic_eligible_for_deletion("t")
     context.queue_topic_deletion({"t"})
@@ -226,8 +226,8 @@ def test_a_topic_is_deleted(context: ControllerContext) -> None:
     assert context.partition_state(T0) is NonExistentPartition
 
 
-def test_a_controller_that_resigns_knows_nothing(context: ControllerContext) -> None:
-    """Not even by an index that was made before."""
+def test_a_resigned_controller_has_an_empty_context(context: ControllerContext) -> None:
+    """Including the index that was made before."""
     assert context.partitions_on_broker(1)
     context.state.epoch, context.state.epoch_zk_version = 3, 3
     context.state.shutting_down_broker_ids |= {1}

@@ -1,4 +1,4 @@
-"""What each release changed of how states are changed."""
+"""What each release changed in the changes of states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from statemachines.tables.replica import OfflineReplica, ReplicaDeletionIneligib
 
 
 def test_the_table_is_that_of_the_release() -> None:
-    """A row came with 2.3."""
+    """2.3 brought a row."""
     allowed = [
         control_design_of(release).replica_table.allows(OfflineReplica, ReplicaDeletionIneligible)
         for release in ("2.2", "2.3")
@@ -19,12 +19,12 @@ def test_the_table_is_that_of_the_release() -> None:
 
 
 def test_releases_of_a_line_are_equal_unless_something_changed_in_it() -> None:
-    """The fix of a broker's check of its epoch came with 2.5.1."""
+    """2.5.1 brought the fix of a broker's check of its epoch."""
     assert control_design_of("2.8.0") == control_design_of("2.8.1") == control_design_of("2.8")
     assert control_design_of("2.5.0") != control_design_of("2.5.1") == control_design_of("2.5")
 
 
 def test_an_unknown_release_is_refused() -> None:
-    """By its name."""
+    """With its name."""
     with pytest.raises(UnknownRelease, match=r"4\.7"):
         control_design_of("4.7")

@@ -1,4 +1,4 @@
-"""What the controller hears of a broker's answer."""
+"""The events that a broker's responses become."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def stop(*deletes: bool, of_all: bool = False) -> StopReplicaRequest:
 
 
 def deleting(*topics: str) -> ControllerContext:
-    """A controller that deletes these topics."""
+    """A controller that is deleting these topics."""
     context = ControllerContext()
     context.begin_topic_deletion(topics)
     return context
@@ -53,7 +53,7 @@ def deleting(*topics: str) -> ControllerContext:
 
 @pytest.mark.parametrize("error", [Errors.NONE, Errors.STALE_BROKER_EPOCH])
 def test_answers_become_events(error: Errors) -> None:
-    """Whatever they say: what to make of an error is decided when the event is handled."""
+    """Whatever they say: the handler of the event decides about an error."""
     response = LeaderAndIsrResponse(error, ((T0, error),))
     event = response_received(1, LEADER_AND_ISR, response, ControllerContext())
     assert event == LeaderAndIsrResponseReceived(response, 1)
@@ -62,8 +62,8 @@ def test_answers_become_events(error: Errors) -> None:
     assert event == UpdateMetadataResponseReceived(metadata, 1)
 
 
-def test_only_stop_replica_with_deletion_is_processed() -> None:
-    """And of them those whose topics are being deleted; an error of the whole request goes with them."""
+def test_of_stopped_replicas_only_deleted_ones_count() -> None:
+    """And only those of topics that are being deleted; an error of the whole request is part of the event."""
     response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE), (T1, Errors.KAFKA_STORAGE_ERROR)))
     assert response_received(1, stop(True, True), response, deleting()) is None
     assert response_received(1, stop(False, False), response, deleting("t")) is None
@@ -71,8 +71,8 @@ def test_only_stop_replica_with_deletion_is_processed() -> None:
     assert event == TopicDeletionStopReplicaResponseReceived(1, Errors.NONE, ((T1, Errors.KAFKA_STORAGE_ERROR),))
 
 
-def test_until_2_2_those_count_that_their_topic_has_deleted() -> None:
-    """Whether it is being deleted still or not; not those that a reassignment has. [KAFKA-8294]"""
+def test_until_2_2_deletions_for_a_topic_count() -> None:
+    """Whether or not the topic is still being deleted; deletions for a reassignment do not count. [KAFKA-8294]"""
     context = ControllerContext()
     design = control_design_of("2.2")
     response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE),))
@@ -87,20 +87,20 @@ def test_until_2_2_those_count_that_their_topic_has_deleted() -> None:
     assert response_received(1, stop(True), response, context, design, awaited) is None
 
 
-def test_one_flag_of_the_whole_request_counts_as_well() -> None:
-    """As StopReplica had it until 2.5."""
+def test_one_flag_for_the_whole_request_counts_too() -> None:
+    """The form of StopReplica until 2.5."""
     response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE),))
     event = response_received(1, stop(False, of_all=True), response, deleting("t"))
     assert event == TopicDeletionStopReplicaResponseReceived(1, Errors.NONE, ((T0, Errors.NONE),))
 
 
 def test_a_refused_stop_says_nothing_of_its_partitions() -> None:
-    """So the controller does not hear of it, and waits. [STALE_BROKER_EPOCH]"""
+    """So the controller gets no event, and waits. [STALE_BROKER_EPOCH]"""
     assert response_received(1, stop(True), StopReplicaResponse(Errors.STALE_BROKER_EPOCH), deleting("t")) is None
 
 
-def test_older_releases_hear_less() -> None:
-    """Of replicas since log directories may fail, of metadata since its errors are logged."""
+def test_older_releases_have_fewer_events() -> None:
+    """Replica responses since log directories may fail, metadata responses since their errors are logged."""
 
     def heard(request: ControlRequest, response: ControlResponse) -> list[bool]:
         return [
@@ -112,14 +112,14 @@ def test_older_releases_hear_less() -> None:
     assert heard(UPDATE_METADATA, UpdateMetadataResponse(Errors.NONE)) == [False, False, False, True]
 
 
-def test_an_answer_to_something_else_is_refused() -> None:
+def test_a_response_to_another_request_is_refused() -> None:
     """By name."""
     with pytest.raises(ValueError, match=r"LeaderAndIsrRequest to broker 1 is not answered by UpdateMetadata"):
         response_received(1, LEADER_AND_ISR, UpdateMetadataResponse(Errors.NONE), ControllerContext())
 
 
-def test_a_stop_replica_response_becomes_an_event() -> None:
-    """From the answer to what the controller makes of it."""
+def test_a_brokers_deletion_is_an_event_of_its_controller() -> None:
+    """From the response to the controller's change of state."""
     cluster = EventCluster()
     cluster.create_topic("t", (1,))
     cluster.take_over()
@@ -138,7 +138,7 @@ def test_a_stop_replica_response_becomes_an_event() -> None:
 
 
 def test_responses_to_update_metadata_are_ignored() -> None:
-    """That of UpdateMetadata only logs."""
+    """The handler of UpdateMetadata only logs."""
     leader_and_isr, metadata = LeaderAndIsrResponse(Errors.NONE), UpdateMetadataResponse(Errors.NONE)
     assert event_of(LeaderAndIsrResponseReceived(leader_and_isr, 3)) == Call(
         "process_leader_and_isr_response_received", (leader_and_isr, 3)

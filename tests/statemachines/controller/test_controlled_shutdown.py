@@ -1,4 +1,4 @@
-"""What a controller does for a broker that is about to stop: who leads instead, what is sent and answered."""
+"""What a controller does for a broker that is about to stop: the new leaders, its requests, its reply."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def started(design: ControlDesign | None = None) -> EventCluster:
 
 @pytest.fixture
 def cluster() -> EventCluster:
-    """The same, as of today."""
+    """The same cluster, in the newest release."""
     return started()
 
 
 def test_others_lead_and_the_broker_leaves_every_isr(cluster: EventCluster) -> None:
-    """First where it leads; then it is told to stop following, leaves the ISRs, and is told so once more."""
+    """First where it leads; then it is ordered to stop following, leaves the ISRs, and is ordered once more."""
     assert cluster.process("process_controlled_shutdown", 1) == EventDone(())
     assert cluster.state(T0)[:3] == (2, 1, (2, 3))
     assert cluster.state(T1)[:3] == (2, 1, (2,))
@@ -47,8 +47,8 @@ def test_others_lead_and_the_broker_leaves_every_isr(cluster: EventCluster) -> N
     assert cluster.replica_state(T0, 1) is OnlineReplica
 
 
-def test_until_1_0_it_goes_partition_by_partition() -> None:
-    """Two that it follows are two requests to stop, with what each leads to in between."""
+def test_until_1_0_a_shutdown_goes_partition_by_partition() -> None:
+    """Two followed partitions need two StopReplica requests, each with its consequences in between."""
     cluster = EventCluster(design=control_design_of("1.0"))
     cluster.create_topic("t", (2, 1), (2, 1))
     cluster.take_over()
@@ -59,14 +59,14 @@ def test_until_1_0_it_goes_partition_by_partition() -> None:
 
 
 def test_a_sole_replica_stays_leader(cluster: EventCluster) -> None:
-    """No other broker could lead it, so it is not waited for."""
+    """No other broker could lead it, so the shutdown does not wait for it."""
     cluster.process("process_controlled_shutdown", 1)
     assert cluster.state(T2)[:3] == (1, 0, (1,))
     assert TopicPartition("t", 2) not in cluster.context.partition_leaders_on_broker(1)
 
 
 def test_partitions_without_another_candidate_are_returned(cluster: EventCluster) -> None:
-    """The broker asks again, as long as there is any."""
+    """The broker asks again until there are none."""
     cluster.leader_writes(T0, (1,))
     assert cluster.process("process_controlled_shutdown", 1) == EventDone((T0,))
     assert cluster.state(T0)[:3] == (1, 0, (1,))
@@ -76,7 +76,7 @@ def test_partitions_without_another_candidate_are_returned(cluster: EventCluster
 
 
 def test_brokers_shutting_down_are_not_elected(cluster: EventCluster) -> None:
-    """Two that shut down at once."""
+    """Two brokers shut down at once."""
     cluster.process("process_controlled_shutdown", 2)
     assert cluster.process("process_controlled_shutdown", 1) == EventDone((T1,))
     assert cluster.state(T0)[:3] == (3, 2, (3,))
@@ -85,10 +85,10 @@ def test_brokers_shutting_down_are_not_elected(cluster: EventCluster) -> None:
 
 
 @pytest.mark.parametrize(("release", "leader", "answer"), [("2.0", 2, (T1,)), ("2.1", 1, ())])
-def test_until_2_0_a_topic_that_goes_was_led_elsewhere(
+def test_until_2_0_a_topic_in_deletion_got_new_leaders(
     release: str, leader: int, answer: tuple[TopicPartition, ...]
 ) -> None:
-    """And what could not be was answered. [KAFKA-6753]"""
+    """And the reply listed partitions without one. [KAFKA-6753]"""
     cluster = started(control_design_of(release))
     cluster.context.queue_topic_deletion(["t"])
     assert cluster.process("process_controlled_shutdown", 1) == EventDone(())
@@ -96,33 +96,33 @@ def test_until_2_0_a_topic_that_goes_was_led_elsewhere(
     assert cluster.process("process_controlled_shutdown", 2) == EventDone(answer)
 
 
-def test_a_topic_that_goes_is_left_alone(cluster: EventCluster) -> None:
-    """Nothing is elected for it, nor answered."""
+def test_a_topic_in_deletion_is_left_alone(cluster: EventCluster) -> None:
+    """Its partitions get no new leader, and the reply does not list them."""
     cluster.context.queue_topic_deletion(["t"])
     assert cluster.process("process_controlled_shutdown", 1) == EventDone(())
     assert cluster.sent == []
 
 
-def test_a_broker_shutting_down_receives_requests_until_it_is_gone(cluster: EventCluster) -> None:
-    """It is not live, and registered."""
+def test_it_receives_every_request_until_it_is_gone(cluster: EventCluster) -> None:
+    """It is registered, though not live."""
     cluster.process("process_controlled_shutdown", 1)
     assert not cluster.context.is_live_broker(1)
     assert 1 in cluster.metadata()
 
 
-# Who is refused
+# Refused brokers
 
 
 def test_an_older_registration_is_refused(cluster: EventCluster) -> None:
-    """Its request was under way when the broker started again. [KIP-380]"""
+    """Its request was in flight when the broker restarted. [KIP-380]"""
     epoch = cluster.context.state.live_broker_epochs[1]
     assert cluster.process("process_controlled_shutdown", 1, epoch - 1).answer is EventFailure.StaleBrokerEpoch
     assert cluster.context.is_live_broker(1)
     assert cluster.process("process_controlled_shutdown", 1, epoch) == EventDone(())
 
 
-def test_until_2_1_it_had_no_epoch() -> None:
-    """And so could not be refused."""
+def test_until_2_1_the_request_had_no_epoch() -> None:
+    """So the controller could not refuse it."""
     cluster = started(control_design_of("2.1"))
     assert cluster.process("process_controlled_shutdown", 1, 0) == EventDone(())
 
@@ -130,27 +130,25 @@ def test_until_2_1_it_had_no_epoch() -> None:
 @pytest.mark.parametrize(
     ("epoch", "failure"), [(-1, EventFailure.BrokerNotAvailable), (0, EventFailure.UnknownBroker)]
 )
-def test_shutdown_of_an_unregistered_broker_is_refused(
-    cluster: EventCluster, epoch: int, failure: EventFailure
-) -> None:
-    """One that says its epoch by another error than BrokerNotAvailable: the search for its epoch comes first."""
+def test_an_unregistered_broker_is_refused(cluster: EventCluster, epoch: int, failure: EventFailure) -> None:
+    """With an epoch, the error is not BrokerNotAvailable: the search for the epoch comes first."""
     assert cluster.process("process_controlled_shutdown", 4, epoch) == EventDone(failure)
     assert cluster.context.state.shutting_down_broker_ids == frozenset()
 
 
-# It moves
+# The controller moves
 
 
 def test_a_controller_that_has_moved_says_so_to_the_broker(cluster: EventCluster) -> None:
-    """And does not resign for it: what failed is told to who asked, and no more."""
+    """And does not resign: only the caller learns of the failure."""
     processed = cluster.process("process_controlled_shutdown", 1, before={1: cluster.elect_another_controller})
     assert processed == EventDone(EventFailure.ControllerMoved)
     assert cluster.sent == []
     assert cluster.context.state.shutting_down_broker_ids == {1}
 
 
-def test_leftover_requests_elect_another_controller(cluster: EventCluster) -> None:
-    """The broker is told that it failed."""
+def test_leftover_requests_trigger_an_election(cluster: EventCluster) -> None:
+    """The broker receives the failure."""
     cluster.batch.add_update_metadata_request_for_brokers((1,))
     processed = cluster.process("process_controlled_shutdown", 1)
     assert processed == EventDone(EventFailure.IllegalState, must_reelect=True)

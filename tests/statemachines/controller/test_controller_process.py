@@ -1,4 +1,4 @@
-"""A broker's controller as a value: what it knows, what it is about to do, and which of that a design needs."""
+"""A broker's controller as a value: its knowledge, its remaining steps, and the fields that a design needs."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ QUEUED = Queued(ControllerEvent.BrokerChange)
 
 
 def test_a_fresh_broker_knows_nothing() -> None:
-    """And does nothing until it is started."""
+    """And does nothing before it starts."""
     assert ControllerProcess().agenda == STOPPED
     fresh = ControllerProcess()
     assert (fresh.acts_as_controller, fresh.active, fresh.has_context) == (False, False, False)
 
 
 def test_a_read_epoch_is_not_yet_an_own_epoch() -> None:
-    """An epoch counts once its increment is answered."""
+    """An epoch counts once the increment has its reply."""
     read = at(ControllerStep.IncrementEpoch, *LEADER_AND_ISR, active=True, epoch=1)
     assert (read.acts_as_controller, read.next_step().acts_as_controller) == (False, True)
 
@@ -59,7 +59,7 @@ def test_without_an_epoch_no_controller_acts() -> None:
 def test_a_controller_with_channels_acts_though_not_active(
     active: bool, cached: int | None, acts: bool, listens: bool
 ) -> None:
-    """In 0.10 these are two predicates; merely to listen is neither, as each listener asks for the channels."""
+    """In 0.10 these are two predicates; listening alone is neither, as each listener asks for the channels."""
     assert (
         at(active=active, partition_state_version=cached, handlers_registered=listens, epoch=1).acts_as_controller
         is acts
@@ -67,14 +67,14 @@ def test_a_controller_with_channels_acts_though_not_active(
 
 
 def test_an_electing_broker_ignores_earlier_events() -> None:
-    """One thread, which is in its election."""
+    """It has one thread, which is in its election."""
     zombie = at(epoch=1, handlers_registered=True, partition_state_version=0)
     standing = (*ELECTION[Election.cas_swallowed], *steps_of(failover("0.10.2")))
     assert (zombie.acts_as_controller, zombie.with_steps(*standing).acts_as_controller) == (True, False)
 
 
 def test_the_epoch_read_for_a_multi_is_not_used() -> None:
-    """Though it listens still, and knows the states, from a term that it did not resign. (B24)"""
+    """Even though it still listens, and knows the states, from a term that it did not resign. (B24)"""
     standing = at(ControllerStep.RegisterController, *steps_of(failover("2.1")), epoch=1, epoch_zk_version=1)
     standing = but_for(standing, handlers_registered=True, partition_state_version=0)
     assert not standing.acts_as_controller
@@ -82,15 +82,15 @@ def test_the_epoch_read_for_a_multi_is_not_used() -> None:
 
 
 def test_elect_catches_until_started() -> None:
-    """An election and its failover, and not what comes from elsewhere."""
+    """In an election and its failover, but not outside of them."""
     assert at(ControllerStep.Started).in_elect
     assert at(*steps_of(failover("2.1"))).in_elect
     for row in (IDLE, BROKER_CHANGE, LEADER_AND_ISR, MAYBE_RESIGN):
         assert not at(*row).in_elect
 
 
-def test_a_broker_goes_on_or_turns_to_something_else() -> None:
-    """And all that it knows stays."""
+def test_a_broker_continues_or_begins_other_steps() -> None:
+    """And all its knowledge stays."""
     me = at(ControllerStep.WatchController, ControllerStep.Elect, epoch=3, queue=(QUEUED,))
     assert me.about_to(ControllerStep.WatchController)
     assert not me.about_to(ControllerStep.Elect)
@@ -115,12 +115,12 @@ KNOWN: dict[str, Any] = {
     "brokers_read": frozenset({"1"}),
     "partition_state_version": 1,
 }
-"""All that a broker can know besides its session."""
+"""Everything that a broker can know besides its session."""
 OF_THE_BROKER = {"queue", "listener_agenda", "posted", "registration", "broker_epoch"}
 
 
-def test_a_resignation_keeps_only_the_brokers_own_state() -> None:
-    """Its session, what it is told, its other thread and the session of its registration are not the controller's."""
+def test_a_resignation_leaves_only_the_brokers_own_fields() -> None:
+    """Its session, its events, its other thread and its registration's session are not the controller's."""
     fields = {*ControllerProcess._fields, *OnePartitionContext._fields}
     assert set(KNOWN) | {"agenda", "session", "context"} == fields
     me = at(ControllerStep.Elect, **KNOWN)
@@ -130,7 +130,7 @@ def test_a_resignation_keeps_only_the_brokers_own_state() -> None:
 
 
 def test_reading_another_controller_keeps_the_context() -> None:
-    """What it takes itself for, its epoch and what it was about to write are gone, and that is all."""
+    """Only its belief to be controller, its epoch and its pending write are gone."""
     me = at(**KNOWN)
     kept = me.not_controller()
     assert kept.has_context
@@ -146,14 +146,14 @@ def test_reading_another_controller_keeps_the_context() -> None:
         {"partition_state_version": 0},
     ],
 )
-def test_any_leftover_of_a_term_counts_as_context(known: dict[str, Any]) -> None:
-    """A state that is known at version 0 is known."""
+def test_anything_left_from_a_term_is_context(known: dict[str, Any]) -> None:
+    """A state that is known at version 0 counts."""
     assert at(**known).has_context
     assert not at(epoch=1, active=True, queue=(QUEUED,)).has_context
 
 
-def test_beside_it_the_other_thread_is_the_one_that_does() -> None:
-    """Twice beside is where it was, and nothing else is touched."""
+def test_as_zk_event_thread_swaps_the_threads() -> None:
+    """Twice gives the same process again, and the other fields stay."""
     me = at(*BROKER_CHANGE, **KNOWN)
     other = me.as_zk_event_thread()
     assert (other.agenda, other.listener_agenda) == (KNOWN["listener_agenda"], BROKER_CHANGE)
@@ -170,14 +170,14 @@ def test_beside_it_the_other_thread_is_the_one_that_does() -> None:
         {"posted": (QUEUED,)},
     ],
 )
-def test_a_controller_is_at_rest_if_neither_thread_has_anything_to_do(known: dict[str, Any]) -> None:
-    """Now or later."""
+def test_a_controller_is_at_rest_if_both_threads_are_idle(known: dict[str, Any]) -> None:
+    """Now and later."""
     assert at().is_idle
     assert not at()._replace(**known).is_idle
 
 
 def test_a_process_runs_until_it_is_stopped() -> None:
-    """One that waits runs as well."""
+    """A waiting one runs as well."""
     assert not ControllerProcess().is_running
     assert at().is_running
     assert at(*STARTUP[Threads.barrier]).is_running
@@ -191,24 +191,24 @@ def test_a_process_runs_until_it_is_stopped() -> None:
         (False, ControllerStep.Started, False),
     ],
 )
-def test_a_failover_is_that_of_a_broker_in_office(active: bool, doing: ControllerStep, is_in: bool) -> None:
+def test_only_an_active_controller_is_in_failover(active: bool, doing: ControllerStep, is_in: bool) -> None:
     """Before it has created the node, it is in its election."""
     assert at(doing, active=active).in_failover is is_in
 
 
 def test_queued_events_will_be_read() -> None:
-    """By either thread; an event that is handled without a look at ZooKeeper promises nothing."""
+    """By either thread; an event whose handler does not read ZooKeeper guarantees nothing."""
     isr, leader = Queued(ControllerEvent.IsrChangeNotification), Queued(ControllerEvent.LeaderChangeListener)
     assert at(queue=(QUEUED, isr)).paths_to_read == {BROKER_IDS}
     assert at(queue=(QUEUED,), posted=(leader,)).paths_to_read == {BROKER_IDS, CONTROLLER}
     assert at(queue=(isr,)).paths_to_read == frozenset()
 
 
-# What goes with a design.
+# Consequences of a design.
 
 
 EPOCHS = {"broker_epoch", "brokers_read"}
-"""What goes with the epochs of brokers."""
+"""The consequences of broker epochs."""
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ EPOCHS = {"broker_epoch", "brokers_read"}
     ],
 )
 def test_unused_fields_of_a_design_stay_initial(design: Design, fields: set[str]) -> None:
-    """ZkEventThread's where it is no thread of its own, the fixes of 2.2, and what follows the increment."""
+    """ZkEventThread's fields if it has no thread of its own, the fixes of 2.2, and the steps after the increment."""
     assert set(unused_fields(design)) == fields
     begin = {**ControllerProcess._field_defaults, **OnePartitionContext._field_defaults}
     of = {name: OnePartitionContext if name in OnePartitionContext._fields else ControllerProcess for name in fields}
@@ -242,7 +242,7 @@ def test_unused_fields_of_a_design_stay_initial(design: Design, fields: set[str]
 
 
 def test_further_consequences_of_a_design() -> None:
-    """What its threads may be about to do, what may wait, and whether an event tells of a controller."""
+    """The possible steps of its threads, the possible events, and whether an event announces a controller."""
     for design in (DESIGNS["1.0"], DESIGNS["2.1"]):
         events = EVENTS[design.threads]
         found = process_values(design, events)

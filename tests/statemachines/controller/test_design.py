@@ -1,4 +1,4 @@
-"""The agendas that a controller's life is made of, and what goes with a design."""
+"""The agendas of a controller's life, and the consequences of a design."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ until_1_0 = pytest.mark.parametrize("release", ["0.10", "1.0"])
 
 @pytest.mark.parametrize("threads", list(Threads), ids=[each.name for each in Threads])
 def test_a_start_registers_the_broker_first_since_1_1_only(threads: Threads) -> None:
-    """Before, the controller starts and may be elected, and then the broker registers. [KafkaServer.startup]"""
+    """Earlier, the controller starts and may be elected, and then the broker registers. [KafkaServer.startup]"""
     first = (ControllerStep.RegisterBroker,) if threads is Threads.barrier else ()
     assert STARTUP[threads] == (ControllerStep.Connect, *first, ControllerStep.WatchController, ControllerStep.Elect)
 
@@ -55,7 +55,7 @@ def test_a_new_session_registers_asks_and_elects() -> None:
 
 @pytest.mark.parametrize("election", list(Election), ids=[each.name for each in Election])
 def test_only_the_multi_needs_to_know_the_epoch_before_there_is_a_controller(election: Election) -> None:
-    """The others read and increment it in their failover."""
+    """The other elections read and increment it in their failover."""
     assert (ControllerStep.ReadEpoch in ELECTION[election]) is (election is Election.multi)
     assert (ControllerStep.ReadEpoch, ControllerStep.IncrementEpoch) == INCREMENT
 
@@ -68,16 +68,16 @@ def test_every_way_to_become_controller_increments_the_epoch_once(design: Design
     assert row.count(ControllerStep.ReadEpoch) == 1
 
 
-def test_the_default_is_the_newest_release_without_what_is_proposed() -> None:
-    """Fixes of Kafka are on, and fixes of ours off."""
+def test_the_default_is_the_newest_release_without_proposals() -> None:
+    """Kafka's fixes are on, and our own off."""
     design = Design()
     assert (design.epoch_update, design.threads, design.fence_zk) == (Election.multi, Threads.barrier, True)
     assert (design.skip_if_self, design.listener_guard) == (True, True)
     assert (design.ghost_check, design.resign_on_move, design.elect_if_none) == (False, False, False)
 
 
-def test_an_agenda_shows_what_comes_next() -> None:
-    """And not the whole row."""
+def test_an_agenda_prints_its_next_step() -> None:
+    """Not the whole row."""
     assert [str(each) for each in (IDLE, STOPPED, MAYBE_RESIGN, STARTUP[Threads.barrier])] == [
         "Idle",
         "Start",
@@ -86,11 +86,11 @@ def test_an_agenda_shows_what_comes_next() -> None:
     ]
 
 
-# Agendas: those of the controller's thread, and those of ZkEventThread.
+# Agendas of the controller's thread and of ZkEventThread.
 
 
 def variants() -> list[Design]:
-    """Each generation, with each switch that makes another agenda."""
+    """Each generation, with each switch that changes an agenda."""
     return [
         design._replace(looks_again=looks_again, ephemeral_owner_check=ephemeral_owner_check)
         for design, looks_again, ephemeral_owner_check in product(DESIGNS.values(), (False, True), (False, True))
@@ -99,8 +99,8 @@ def variants() -> list[Design]:
 
 @pytest.mark.parametrize("design", variants(), ids=repr)
 @pytest.mark.parametrize("of", [agendas, listener_agendas])
-def test_agendas_stand_once_with_all_that_is_left_of_them(of: Any, design: Design) -> None:
-    """What is left of an agenda when a request is done is an agenda, down to nothing."""
+def test_agendas_are_unique_and_closed_under_their_rests(of: Any, design: Design) -> None:
+    """The rest of an agenda after a request is an agenda too, down to the empty one."""
     known: tuple[Agenda, ...] = of(design)
     assert len(set(known)) == len(known)
     assert IDLE in known
@@ -108,8 +108,8 @@ def test_agendas_stand_once_with_all_that_is_left_of_them(of: Any, design: Desig
 
 
 @every_design
-def test_the_rows_themselves_are_agendas(design: Design) -> None:
-    """To be stopped, to start, to handle what is told, and to stand for election with all that follows."""
+def test_the_rows_are_agendas(design: Design) -> None:
+    """Stopped, startup, handling an event, and the election with all its consequences."""
     known = agendas(design)
     assert {STOPPED, STARTUP[design.threads], (*ELECTION[design.epoch_update], *design.failover)} <= set(known)
     registers = {ControllerEvent.Healthcheck, ControllerEvent.SessionExpireListener}
@@ -121,7 +121,7 @@ def test_the_rows_themselves_are_agendas(design: Design) -> None:
 
 @until_1_0
 def test_a_new_session_is_an_agenda_since_1_1(release: str) -> None:
-    """Before, it is an event like others."""
+    """Earlier, it is an event like any other."""
     assert EXPIRED not in agendas(DESIGNS[release])
     assert EXPIRED in agendas(DESIGNS["2.0"])
     assert EXPIRED in agendas(DESIGNS["2.1"])
@@ -129,8 +129,8 @@ def test_a_new_session_is_an_agenda_since_1_1(release: str) -> None:
 
 @every_design
 @pytest.mark.parametrize("looks_again", [False, True])
-def test_the_controllers_thread_registers_the_broker_but_in_0_11_and_1_0(design: Design, looks_again: bool) -> None:
-    """There ZkEventThread does it, which in all others does nothing of its own."""
+def test_the_controllers_thread_registers_the_broker_except_in_0_11_1_0(design: Design, looks_again: bool) -> None:
+    """In these two, ZkEventThread does it; in all others it has no steps of its own."""
     design = design._replace(looks_again=looks_again)
     registers = {ControllerStep.RegisterBroker, ControllerStep.CheckRegistration, ControllerStep.DeleteRegistration}
     beside = design.threads is Threads.queue
@@ -141,7 +141,7 @@ def test_the_controllers_thread_registers_the_broker_but_in_0_11_and_1_0(design:
 
 @every_design
 def test_without_read_back_nothing_is_read_again(design: Design) -> None:
-    """And who does looks at the epoch only if it came with the node."""
+    """A design that reads back checks the epoch only if it came with the node."""
     looks = {ControllerStep.CheckRegistration, ControllerStep.CheckController, ControllerStep.CheckEpoch}
 
     def looked_at(design: Design) -> set[ControllerStep]:
@@ -162,8 +162,8 @@ def test_only_a_session_check_deletes_a_registration(design: Design) -> None:
     assert (deletes(design), deletes(design._replace(ephemeral_owner_check=True))) == (False, True)
 
 
-def test_a_failover_that_cannot_fail_never_changes_the_controller() -> None:
-    """With the multi; before that the increment can fail."""
+def test_without_a_failover_that_can_fail_no_broker_moves_the_controller() -> None:
+    """With the multi; in earlier elections the increment can fail."""
     moves = {(ControllerStep.MoveController,), (ControllerStep.DeleteController,)}
     assert moves & set(agendas(without_fixes_of_2_2())) == set()
     assert moves <= set(agendas(DESIGNS["2.1"]))
@@ -172,33 +172,33 @@ def test_a_failover_that_cannot_fail_never_changes_the_controller() -> None:
 
 
 @every_design
-def test_the_step_move_controller_exists_since_the_multi(design: Design) -> None:
-    """Before, whoever moves the controller deletes the node at once. [triggerControllerMove, 2.1]"""
+def test_only_since_the_multi_a_move_reads_the_controller_first(design: Design) -> None:
+    """Earlier, a broker that moves the controller deletes the node at once. [triggerControllerMove, 2.1]"""
     assert ((ControllerStep.MoveController,) in agendas(design)) is (design.epoch_update is Election.multi)
     assert (ControllerStep.DeleteController,) in agendas(design)
 
 
-# Who is listened to.
+# The controllers that a broker obeys.
 
 
 @pytest.mark.parametrize(("known", "epoch", "taken"), [(1, 0, False), (1, 1, True), (1, 2, True), (0, 0, True)])
 def test_a_broker_refuses_only_an_older_epoch(known: int, epoch: int, taken: bool) -> None:
-    """An equal one it takes, whoever sends it: nothing ties an epoch to a controller."""
+    """It accepts an equal one from any sender: nothing ties an epoch to a controller."""
     assert accepts_controller_epoch(known, epoch) is taken
 
 
-# What goes with a design.
+# Consequences of a design.
 
 
 @pytest.mark.parametrize("design", list(DESIGNS.values()), ids=list(DESIGNS))
-def test_the_failover_follows_the_design(design: Design) -> None:
-    """It is that of the release."""
+def test_the_failover_follows_from_election_and_threads(design: Design) -> None:
+    """It is the failover of the release."""
     assert failover_of(design) == design.failover
 
 
 @pytest.mark.parametrize("threads", [Threads.lock, Threads.barrier])
-def test_queued_events_announce_their_reads(threads: Threads) -> None:
-    """And of nothing else: that an ISR has changed does not tell a broker to look at /controller."""
+def test_queued_events_announce_their_read(threads: Threads) -> None:
+    """And nothing else: a changed ISR does not make a broker read /controller."""
     asks = {ControllerStep.WatchController, ControllerStep.MaybeResign, ControllerStep.GetControllerId}
     for event, row in HANDLING[threads].items():
         read = [

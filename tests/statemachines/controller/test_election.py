@@ -78,12 +78,12 @@ from tests.statemachines.electing import (
     whole,
 )
 
-# An election that nothing disturbs.
+# An undisturbed election.
 
 
 @every_release
 def test_the_first_controller_has_epoch_1_at_version_1(zookeeper: ZooKeeper, release: str) -> None:
-    """Whatever the design, an election that nothing disturbs ends the same."""
+    """In every design, an undisturbed election ends in the same way."""
     me = elected(zookeeper, 0, release)
     assert me == at(*LEADER_AND_ISR, active=True, epoch=1, epoch_zk_version=1, **notified(release, CREATED))
     assert owner(zookeeper) == 0
@@ -92,13 +92,13 @@ def test_the_first_controller_has_epoch_1_at_version_1(zookeeper: ZooKeeper, rel
     assert me.acts_as_controller
 
 
-# What it is told.
+# Its events.
 
 
 @every_release
 @pytest.mark.parametrize("kind", [CREATED, DELETED])
 def test_watch_events_go_to_the_notified_thread(zookeeper: ZooKeeper, release: str, kind: EventType) -> None:
-    """Behind what there is; until 1.0 no broker is told what became of the node."""
+    """At the end of its queue; until 1.0 no event says whether the node was created or deleted."""
     if kind is DELETED:
         zookeeper.create(None, CONTROLLER, 1)
     controller = whole(zookeeper, release=release)
@@ -116,7 +116,7 @@ def test_watch_events_go_to_the_notified_thread(zookeeper: ZooKeeper, release: s
 
 @every_release
 def test_no_answer_overtakes_an_event(zookeeper: ZooKeeper, release: str) -> None:
-    """What a watch has to tell is queued when the answer to a later request arrives."""
+    """A watch event is queued before the reply to a later request arrives."""
     controller = short(zookeeper, release=release)
     me = controller.watch_controller(at(ControllerStep.WatchController, ControllerStep.Elect)).controller
     elected(zookeeper, 1, release)
@@ -125,7 +125,7 @@ def test_no_answer_overtakes_an_event(zookeeper: ZooKeeper, release: str) -> Non
 
 @every_release
 def test_events_without_handler_are_dropped(zookeeper: ZooKeeper, release: str) -> None:
-    """A controller's handlers are gone with its office; that of /controller is there for good."""
+    """A controller's handlers end with its term; the handler of /controller stays."""
     zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS), Event(DELETED, CONTROLLER), Event(CHILDREN, BROKER_IDS))
     inbox = zookeeper.state.events[0]
     controller = whole(zookeeper, release=release)
@@ -140,7 +140,7 @@ def test_events_without_handler_are_dropped(zookeeper: ZooKeeper, release: str) 
 
 @since_0_11
 def test_an_event_with_a_reply_is_queued_before_resigning(zookeeper: ZooKeeper, release: str) -> None:
-    """It meets the handlers that there were before the answer."""
+    """It meets the handlers from before the reply."""
     controller = whole(zookeeper, release=release)
     me = in_office(zookeeper, release=release)._replace(queue=(), posted=())
     zookeeper.delete(None, CONTROLLER)
@@ -153,7 +153,7 @@ def test_an_event_with_a_reply_is_queued_before_resigning(zookeeper: ZooKeeper, 
 
 @since_1_1
 def test_an_event_with_the_election_has_no_handler(zookeeper: ZooKeeper, release: str) -> None:
-    """An older watch on /brokers/ids fires; the failover, which reads the brokers anyway, registers for it next."""
+    """An older watch on /brokers/ids fires; the failover registers the handler later, and reads brokers anyway."""
     controller = whole(zookeeper, release=release)
     elects = ControllerStep.RegisterController if release == "2.1" else ControllerStep.IncrementEpoch
     me = until(elects, controller, at(ControllerStep.Elect))
@@ -164,15 +164,15 @@ def test_an_event_with_the_election_has_no_handler(zookeeper: ZooKeeper, release
 
 
 @every_release
-def test_a_changed_isr_is_handled_after_queued_events(zookeeper: ZooKeeper, release: str) -> None:
+def test_a_changed_isr_goes_to_the_end_of_the_queue(zookeeper: ZooKeeper, release: str) -> None:
     """In every generation."""
     me = at(queue=(BROKER,))
     assert whole(zookeeper, release=release).isr_changes(me) == at(queue=(BROKER, ISR))
 
 
 @pytest.mark.parametrize(("listener", "event"), [(LEADER_CHANGE, CHANGED), (SESSION_EXPIRATION, REELECT)])
-def test_zk_event_thread_appends_to_the_queue(zookeeper: ZooKeeper, listener: Queued, event: Queued) -> None:
-    """And takes what it was told first."""
+def test_zk_event_thread_puts_events_at_the_end(zookeeper: ZooKeeper, listener: Queued, event: Queued) -> None:
+    """And takes its oldest watch event first."""
     zookeeper.create(None, CONTROLLER, 1)
     me = at(ControllerStep.ReadStates, queue=(BROKER,), posted=(listener, BROKERS_CHANGE))
     answer = whole(zookeeper, release="1.0").listen(me)
@@ -190,10 +190,10 @@ def test_zk_event_thread_appends_to_the_queue(zookeeper: ZooKeeper, listener: Qu
         (1, Queued(ControllerEvent.ControllerChange, 1)),
     ],
 )
-def test_in_0_11_an_event_carries_the_data_read_when_it_was_queued(
+def test_in_0_11_an_event_carries_the_read_from_when_it_was_put(
     zookeeper: ZooKeeper, named: int | None, event: Queued
 ) -> None:
-    """And the node is watched from then on, there or not."""
+    """And the node is watched from then on, whether it exists or not."""
     if named is not None:
         zookeeper.create(None, CONTROLLER, named)
     answer = whole(zookeeper, release="1.0").listen(at(posted=(LEADER_CHANGE,)))
@@ -201,8 +201,8 @@ def test_in_0_11_an_event_carries_the_data_read_when_it_was_queued(
     assert zookeeper.state.data_watches[CONTROLLER] == {0}
 
 
-def test_in_0_11_a_broker_change_is_queued_without_data(zookeeper: ZooKeeper) -> None:
-    """It is read again when it is handled; ZkEventThread watches, if the listener is still there. [KAFKA-5502]"""
+def test_in_0_11_a_change_of_brokers_is_put_without_its_read(zookeeper: ZooKeeper) -> None:
+    """Its handler reads again; ZkEventThread watches, if the listener is still registered. [KAFKA-5502]"""
     for listens in (False, True):
         answer = whole(zookeeper, release="1.0").listen(at(posted=(BROKERS_CHANGE,), handlers_registered=listens))
         assert (answer.controller, answer.sends_requests) == (at(queue=(BROKER,), handlers_registered=listens), False)
@@ -210,7 +210,7 @@ def test_in_0_11_a_broker_change_is_queued_without_data(zookeeper: ZooKeeper) ->
 
 
 def test_in_0_11_zk_event_thread_registers_the_broker_itself(zookeeper: ZooKeeper) -> None:
-    """It puts nothing, and comes to what it is told besides only when that is done."""
+    """It puts nothing, and handles its other events only when that is done."""
     controller = whole(zookeeper, release="1.0")
     me = at(ControllerStep.ReadStates, posted=(SESSION_EXPIRE, LEADER_CHANGE))
     answer = controller.listen(me)
@@ -221,7 +221,7 @@ def test_in_0_11_zk_event_thread_registers_the_broker_itself(zookeeper: ZooKeepe
 
 
 def test_in_0_11_events_during_a_read_of_zk_event_thread_are_kept(zookeeper: ZooKeeper) -> None:
-    """It comes behind, for itself."""
+    """They follow, each by itself."""
     zookeeper.exists(0, CONTROLLER, watch=True)
     zookeeper.create(None, CONTROLLER, 1)
     answer = whole(zookeeper, release="1.0").listen(at(posted=(SESSION_EXPIRATION,)))
@@ -245,7 +245,7 @@ def test_in_0_11_events_during_a_read_of_zk_event_thread_are_kept(zookeeper: Zoo
 def test_in_0_11_a_read_of_zk_event_thread_waits_for_the_next_session(
     zookeeper: ZooKeeper, listener: Queued, event: Queued, doing: tuple[ControllerStep, ...]
 ) -> None:
-    """It is still the oldest, whatever the other thread is in the middle of, and is put in the session that comes."""
+    """It is still the oldest, whatever the other thread is doing, and is put in the next session."""
     controller = whole(zookeeper, release="1.0")
     known = {
         "active": True,
@@ -274,10 +274,10 @@ def test_in_0_11_a_read_of_zk_event_thread_waits_for_the_next_session(
         (HEALTHCHECK, {"listener_agenda": Agenda((ControllerStep.RegisterBroker, ControllerStep.Serve))}),
     ],
 )
-def test_in_0_11_zk_event_thread_without_a_read_needs_no_session(
+def test_in_0_11_zk_event_thread_without_a_read_waits_for_no_session(
     zookeeper: ZooKeeper, listener: Queued, does: dict[str, Any]
 ) -> None:
-    """It does not come to know that its session has ended."""
+    """It does not notice that its session has ended."""
     zookeeper.expire(0)
     answer = whole(zookeeper, release="1.0").listen(at(ControllerStep.Elect, posted=(listener, LEADER_CHANGE)))
     assert answer.controller == at(ControllerStep.Elect, posted=(LEADER_CHANGE,), **does)
@@ -298,7 +298,7 @@ HANDLED = [
 def test_the_oldest_event_is_taken_off_the_queue(
     zookeeper: ZooKeeper, release: str, event: Queued, doing: tuple[ControllerStep, ...]
 ) -> None:
-    """It turns to its row, and says which event it was."""
+    """The broker begins its row, and the description names the event."""
     answer = whole(zookeeper, release=release).handle(at(queue=(event, CHANGED)))
     assert answer == (at(*doing, queue=(CHANGED,)), f"{event}", None, False)
 
@@ -316,7 +316,7 @@ def test_the_oldest_event_is_taken_off_the_queue(
 def test_a_broker_change_is_for_the_controller(
     zookeeper: ZooKeeper, release: str, event: Queued, knows: dict[str, Any]
 ) -> None:
-    """ChangeDone by whoever is controller no longer, it is nothing."""
+    """A broker that is no longer controller does nothing."""
     controller = whole(zookeeper, release=release)
     answer = controller.handle(at(queue=(event, CHANGED)))
     assert (answer.controller, answer.description) == (at(queue=(CHANGED,)), f"{event}: it is not controller")
@@ -328,7 +328,7 @@ def test_a_broker_change_is_for_the_controller(
 def test_since_0_10_2_a_resigned_controller_ignores_isr_changes(
     zookeeper: ZooKeeper, release: str, asked: bool
 ) -> None:
-    """In 0.10.1 its listener does not ask. [KAFKA-4447]"""
+    """In 0.10.1 its listener does not check. [KAFKA-4447]"""
     controller = whole(zookeeper, release=release)
     answer = controller.handle(at(queue=(ISR,)))
     assert answer.controller == (at() if asked else at(ControllerStep.ReadStates))
@@ -338,7 +338,7 @@ def test_since_0_10_2_a_resigned_controller_ignores_isr_changes(
 
 @every_release
 def test_a_changed_isr_is_read_and_sent_by_the_controller(zookeeper: ZooKeeper, release: str) -> None:
-    """It writes nothing, and its failover is long done."""
+    """It writes nothing, and its failover is long over."""
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
     zookeeper.set(None, STATE, PartitionStateEpoch(1))
     version = zookeeper.get(None, STATE)[1].version
@@ -351,12 +351,12 @@ def test_a_changed_isr_is_read_and_sent_by_the_controller(zookeeper: ZooKeeper, 
     assert zookeeper.get(None, STATE)[1].version == version
 
 
-# Which of the two predicates holds: is it active, does it take itself for controller?
+# Which of the two predicates holds: is it active, does it take itself for the controller?
 
 
 @in_0_10
 def test_in_0_10_a_broker_is_active_when_it_has_channels(zookeeper: ZooKeeper, release: str) -> None:
-    """From the middle of its failover on, when it has long taken itself for the controller."""
+    """From the middle of its failover on, long after it began to take itself for the controller."""
     zookeeper.create(1, OTHER, ephemeral=True)
     controller, me = whole(zookeeper, release=release), at(ControllerStep.Elect)
     rows = []
@@ -391,10 +391,8 @@ def test_since_0_11_a_broker_is_active_that_takes_itself_for_the_controller(
 
 
 @pytest.mark.parametrize(("release", "acts"), [(release, release in LOCK) for release in RELEASE])
-def test_in_0_10_a_broker_acts_that_takes_itself_for_controller_no_longer(
-    zookeeper: ZooKeeper, release: str, acts: bool
-) -> None:
-    """No broker is controller when it stands for election again, and it is about to: what it knew stays with it."""
+def test_in_0_10_a_broker_acts_after_it_gave_up_its_belief(zookeeper: ZooKeeper, release: str, acts: bool) -> None:
+    """No broker is controller when it stands for election again, which it is about to do: its knowledge stays."""
     controller = whole(zookeeper, release=release)
     me = settled(zookeeper, release=release).with_steps(ControllerStep.Elect)
     zookeeper.delete(None, CONTROLLER)
@@ -404,7 +402,7 @@ def test_in_0_10_a_broker_acts_that_takes_itself_for_controller_no_longer(
     assert after.epoch == (1 if acts else 0)
 
 
-# What decides who is controller: what is read, what was read, or what happened.
+# The deciding fact: a fresh read, an earlier read, or the event.
 
 
 @in_0_10
@@ -412,7 +410,7 @@ def test_in_0_10_a_broker_acts_that_takes_itself_for_controller_no_longer(
 def test_in_0_10_the_read_value_decides(
     zookeeper: ZooKeeper, release: str, named: int | None, doing: tuple[ControllerStep, ...]
 ) -> None:
-    """Whatever it was that the watch has told: if there is none it was a deletion, and it stands for election."""
+    """Whatever the watch event: a missing node counts as a deletion, and the broker stands for election."""
     if named is not None:
         zookeeper.create(None, CONTROLLER, named)
     controller = whole(zookeeper, release=release)
@@ -424,7 +422,7 @@ def test_in_0_10_the_read_value_decides(
 @in_0_10
 @pytest.mark.parametrize("named", [None, 1])
 def test_in_0_10_a_controller_resigns_before_electing(zookeeper: ZooKeeper, release: str, named: int | None) -> None:
-    """Or because there is another."""
+    """Or because there is another controller."""
     me = settled(zookeeper, release=release)
     zookeeper.delete(None, CONTROLLER)
     if named is not None:
@@ -438,7 +436,7 @@ def test_in_0_10_a_controller_resigns_before_electing(zookeeper: ZooKeeper, rele
 
 
 def test_in_0_11_the_controller_is_read_when_the_event_is_queued(zookeeper: ZooKeeper) -> None:
-    """No request is made for it: a broker resigns to one that is gone by now."""
+    """It makes no request of its own: a broker resigns in favour of one that is gone by now."""
     controller = whole(zookeeper, release="1.0")
     me = settled(zookeeper, release="1.0")._replace(queue=(Queued(ControllerEvent.ControllerChange, 1), BROKER))
     before = zookeeper.state.zxid, dict(zookeeper.state.data_watches)
@@ -450,14 +448,14 @@ def test_in_0_11_the_controller_is_read_when_the_event_is_queued(zookeeper: ZooK
 
 @pytest.mark.parametrize("active", [False, True])
 def test_in_0_11_a_broker_named_in_the_event_believes_it_is_controller(zookeeper: ZooKeeper, active: bool) -> None:
-    """Whether it is or not; and all else stays."""
+    """Whether it is or not; all other fields stay."""
     me = at(active=active, handlers_registered=active, queue=(Queued(ControllerEvent.ControllerChange, 0),))
     answer = whole(zookeeper, release="1.0").handle(me)
     assert answer.controller == at(active=True, handlers_registered=active)
 
 
 def test_in_0_11_an_inactive_broker_has_nothing_to_resign(zookeeper: ZooKeeper) -> None:
-    """What is left of an earlier term stays. (B24)"""
+    """Its remains of an earlier term stay. (B24)"""
     me = at(handlers_registered=True, partition_state_version=0, queue=(Queued(ControllerEvent.ControllerChange, 1),))
     assert whole(zookeeper, release="1.0").handle(me).controller == at(
         handlers_registered=True, partition_state_version=0
@@ -465,7 +463,7 @@ def test_in_0_11_an_inactive_broker_has_nothing_to_resign(zookeeper: ZooKeeper) 
 
 
 def test_in_0_11_a_stale_event_makes_a_ghost(zookeeper: ZooKeeper) -> None:
-    """B22: elected by the first event, it resigns by the second while its node stands, and the third finds itself."""
+    """B22: the first event elects it, the second makes it resign though its node stands, and the third finds it."""
     zookeeper.connect(7)
     controller = whole(zookeeper, release="1.0")
     stale = Queued(ControllerEvent.ControllerChange, 1)
@@ -479,7 +477,7 @@ def test_in_0_11_a_stale_event_makes_a_ghost(zookeeper: ZooKeeper) -> None:
 
 @since_1_1
 def test_since_1_1_the_event_type_decides_whether_to_elect(zookeeper: ZooKeeper, release: str) -> None:
-    """And what is read, whether to resign: a ControllerChange that finds none is waiting for its Reelect."""
+    """And the read decides whether to resign: a ControllerChange that finds none waits for its Reelect."""
     controller = whole(zookeeper, release=release)
     me = settled(zookeeper, release=release)
     zookeeper.delete(None, CONTROLLER)
@@ -490,8 +488,8 @@ def test_since_1_1_the_event_type_decides_whether_to_elect(zookeeper: ZooKeeper,
 
 
 @since_1_1
-def test_since_1_1_a_reelect_that_finds_a_controller_does_not_elect(zookeeper: ZooKeeper, release: str) -> None:
-    """By now there is another."""
+def test_since_1_1_a_reelect_that_finds_a_controller_elects_none(zookeeper: ZooKeeper, release: str) -> None:
+    """There is another by now."""
     in_office(zookeeper, 1, release)
     controller = whole(zookeeper, release=release)
     assert run(controller, controller.handle(at(queue=(REELECT,))).controller) == at()
@@ -502,7 +500,7 @@ def test_since_1_1_a_reelect_that_finds_a_controller_does_not_elect(zookeeper: Z
 def test_with_the_proposal_a_missing_controller_triggers_an_election(
     zookeeper: ZooKeeper, elects: bool, active: bool
 ) -> None:
-    """Not only whoever is told of a deletion; and who was controller resigns first."""
+    """Not only on a deletion event; a former controller resigns first."""
     me = at(ControllerStep.MaybeResign, active=active, handlers_registered=active)
     after = whole(zookeeper, elect_if_none=elects).maybe_resign(me).controller
     assert after == (at(ControllerStep.Elect) if elects else at())
@@ -515,7 +513,7 @@ def test_with_the_proposal_a_missing_controller_triggers_an_election(
 def test_with_the_proposal_every_generation_elects_when_none_is_read(
     zookeeper: ZooKeeper, release: str, elects: bool
 ) -> None:
-    """Even behind a create that was refused, when nothing was to follow."""
+    """Even after a refused create that nothing was to follow."""
     controller = whole(zookeeper, release=release, elect_if_none=elects)
     assert controller.maybe_resign(at(ControllerStep.MaybeResign)).controller == (
         at(ControllerStep.Elect) if elects else at()
@@ -524,7 +522,7 @@ def test_with_the_proposal_every_generation_elects_when_none_is_read(
 
 @pytest.mark.parametrize(("release", "elects"), [(release, release not in LOCK) for release in RELEASE])
 def test_only_in_0_10_reading_the_controller_ends_the_row(zookeeper: ZooKeeper, release: str, elects: bool) -> None:
-    """There it was no deletion; of a Reelect the election follows, and finds the controller itself."""
+    """There it was no deletion; a Reelect continues with the election, which finds the controller itself."""
     zookeeper.create(None, CONTROLLER, 1)
     me = at(ControllerStep.MaybeResign, ControllerStep.Elect)
     assert whole(zookeeper, release=release).maybe_resign(me).controller == (
@@ -537,7 +535,7 @@ def test_only_in_0_10_reading_the_controller_ends_the_row(zookeeper: ZooKeeper, 
 
 @pytest.mark.parametrize("named", [None, 0, 1])
 def test_in_0_10_1_a_new_session_resigns_and_elects(zookeeper: ZooKeeper, named: int | None) -> None:
-    """Whatever broker /controller names, or none."""
+    """Whether /controller names this broker, another, or none."""
     me = settled(zookeeper, release="0.10.1")._replace(queue=(SESSION_EXPIRATION, BROKERS_CHANGE))
     zookeeper.delete(None, CONTROLLER)
     if named is not None:
@@ -558,7 +556,7 @@ def test_in_0_10_1_a_new_session_resigns_and_elects(zookeeper: ZooKeeper, named:
 def test_in_0_10_2_a_new_session_resigns_and_elects_unless_it_is_named(
     zookeeper: ZooKeeper, named: int | None, said: str
 ) -> None:
-    """Its context is untouched then. [KAFKA-4229]"""
+    """If it is named, its context is untouched. [KAFKA-4229]"""
     controller = whole(zookeeper, release="0.10.2")
     me = settled(zookeeper, release="0.10.2")
     zookeeper.delete(None, CONTROLLER)
@@ -572,7 +570,7 @@ def test_in_0_10_2_a_new_session_resigns_and_elects_unless_it_is_named(
 
 @pytest.mark.parametrize(("release", "started"), [("0.10.1", False), ("0.10.2", True), ("1.0", True)])
 def test_two_new_sessions_in_a_row_make_a_ghost_in_0_10_1(zookeeper: ZooKeeper, release: str, started: bool) -> None:
-    """B22: the second one resigns what the first has won, and then finds its own node."""
+    """B22: the second one resigns the office that the first has won, and then finds its own node."""
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
     for old, new in ((0, 5), (5, 6)):
         zookeeper.expire(old)
@@ -584,7 +582,7 @@ def test_two_new_sessions_in_a_row_make_a_ghost_in_0_10_1(zookeeper: ZooKeeper, 
     assert zookeeper.get(None, OWN)[1].ephemeralOwner == 6
 
 
-# Replies that are lost: who is refused looks whether it was by what he did himself.
+# Lost replies: after a refused write, a broker checks whether it was refused because of its own earlier one.
 
 
 WRITES: list[tuple[ControllerStep, dict[str, Any]]] = [
@@ -616,8 +614,8 @@ def test_a_request_whose_reply_is_lost_has_its_effect(
     assert zookeeper.state.nodes == after
 
 
-def test_a_request_that_is_refused_is_as_if_it_had_never_been_sent(zookeeper: ZooKeeper) -> None:
-    """Of the multi neither the node nor the epoch: the fence, or whoever was faster, undoes all of it."""
+def test_a_refused_request_has_no_effect(zookeeper: ZooKeeper) -> None:
+    """A refused multi changes neither node nor epoch: the fence, or a faster broker, undoes all of it."""
     elected(zookeeper, 1)
     before = dict(zookeeper.state.nodes)
     assert not short(zookeeper).lose_reply(at(ControllerStep.RegisterController))
@@ -626,15 +624,15 @@ def test_a_request_that_is_refused_is_as_if_it_had_never_been_sent(zookeeper: Zo
     assert zookeeper.state.nodes == before
 
 
-def test_only_of_a_write_the_reply_is_lost(zookeeper: ZooKeeper) -> None:
-    """A read has no effect that could outlive its answer."""
+def test_only_a_write_can_lose_its_reply(zookeeper: ZooKeeper) -> None:
+    """A read has no effect that could outlive its reply."""
     with pytest.raises(ValueError, match="ReadEpoch writes nothing"):
         short(zookeeper).lose_reply(at(ControllerStep.ReadEpoch))
 
 
 @pytest.mark.parametrize("release", [*UNTIL_1_0, "2.0"])
 def test_a_lost_reply_to_its_own_increment_is_a_lost_increment(zookeeper: ZooKeeper, release: str) -> None:
-    """B20, with one broker: until 1.0 it goes on under the epoch before, and 1.1 gives the office up."""
+    """B20, with one broker: until 1.0 it continues under the previous epoch, and 1.1 resigns."""
     zookeeper.set(None, CONTROLLER_EPOCH, 4)
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.IncrementEpoch, controller, at(ControllerStep.Elect))
@@ -677,8 +675,8 @@ READS: list[tuple[ControllerStep, str]] = [
 
 
 @pytest.mark.parametrize(("do", "release"), READS)
-def test_reading_the_controller_sets_a_watch(zookeeper: ZooKeeper, do: ControllerStep, release: str) -> None:
-    """If there is one; where there is none, only an exists watches."""
+def test_a_read_of_the_controller_sets_a_watch(zookeeper: ZooKeeper, do: ControllerStep, release: str) -> None:
+    """If there is one; if there is none, only an exists watches."""
     controller = whole(zookeeper, release=release)
     next_of(controller, at(do))
     assert zookeeper.state.data_watches[CONTROLLER] == set()
@@ -689,7 +687,7 @@ def test_reading_the_controller_sets_a_watch(zookeeper: ZooKeeper, do: Controlle
 
 @pytest.mark.parametrize(("release", "hears"), [(release, release in SINCE_1_1) for release in RELEASE])
 def test_only_since_1_1_reading_the_owner_sets_a_watch(zookeeper: ZooKeeper, release: str, hears: bool) -> None:
-    """[ZKCheckedEphemeral, which asks past ZkClient, until 1.0]"""
+    """Until 1.0 its read bypasses ZkClient. [ZKCheckedEphemeral]"""
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
     controller = whole(zookeeper, release=release)
     me = controller.check_controller(at(ControllerStep.CheckController, *FAILOVER[release])).controller
@@ -699,8 +697,8 @@ def test_only_since_1_1_reading_the_owner_sets_a_watch(zookeeper: ZooKeeper, rel
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_an_exists_on_the_controller_always_sets_a_watch(zookeeper: ZooKeeper, there: bool) -> None:
-    """It goes on either way."""
+def test_an_exists_of_the_controller_watches_either_way(zookeeper: ZooKeeper, there: bool) -> None:
+    """It continues either way."""
     if there:
         zookeeper.create(None, CONTROLLER, 1)
     answer = whole(zookeeper).watch_controller(at(*MAYBE_RESIGN))
@@ -711,7 +709,7 @@ def test_an_exists_on_the_controller_always_sets_a_watch(zookeeper: ZooKeeper, t
 
 @since_0_11
 def test_a_broker_electing_again_is_not_controller(zookeeper: ZooKeeper, release: str) -> None:
-    """The node was deleted after it had been read to be its own; what it read before is -1 by now."""
+    """The node was deleted after the broker had read it as its own; its earlier read is -1 by now."""
     before = at(ControllerStep.Elect, active=True, epoch=1, epoch_zk_version=1)
     controller = whole(zookeeper, release=release)
     standing = (*ELECTION[controller.design.epoch_update], *controller.design.failover)
@@ -719,7 +717,7 @@ def test_a_broker_electing_again_is_not_controller(zookeeper: ZooKeeper, release
 
 
 def test_a_controller_that_reads_another_resigns(zookeeper: ZooKeeper) -> None:
-    """And keeps the events that have not been handled."""
+    """And keeps its pending events."""
     elected(zookeeper, 1)
     before = at(ControllerStep.MaybeResign, active=True, epoch=1, epoch_zk_version=1, queue=(REELECT,))
     assert short(zookeeper).maybe_resign(before).controller == at(queue=(REELECT,))
@@ -727,12 +725,12 @@ def test_a_controller_that_reads_another_resigns(zookeeper: ZooKeeper) -> None:
 
 @every_release
 def test_a_controller_that_reads_itself_stays(zookeeper: ZooKeeper, release: str) -> None:
-    """The notification is its own echo."""
+    """The notification was caused by its own write."""
     me = elected(zookeeper, 0, release).with_steps(ControllerStep.MaybeResign)
     assert short(zookeeper, release=release).maybe_resign(me).controller == me.with_steps()
 
 
-# Was it its own request that made it controller?
+# Did its own request make it the controller?
 
 
 FAILOVER = {release: steps_of(failover(release)) for release in RELEASE}
@@ -751,7 +749,7 @@ def test_a_lost_multi_is_controller_moved(zookeeper: ZooKeeper) -> None:
 
 
 def test_a_multi_whose_reply_was_lost_is_its_own(zookeeper: ZooKeeper) -> None:
-    """/controller names the broker, and the epoch is the one that it meant to set."""
+    """/controller names the broker, and the epoch is the one that it tried to set."""
     controller = whole(zookeeper)
     me = until(ControllerStep.RegisterController, controller, at(ControllerStep.Elect))
     assert controller.lose_reply(me)
@@ -767,8 +765,8 @@ def test_a_multi_whose_reply_was_lost_is_its_own(zookeeper: ZooKeeper) -> None:
     assert sure == (at(*FAILOVER["2.1"], **known), "its own: its failover runs", Failover(0, 1), False)
 
 
-def test_a_multi_that_another_was_faster_with_is_controller_moved(zookeeper: ZooKeeper) -> None:
-    """What it read of the epoch is put back."""
+def test_a_multi_after_a_faster_one_is_controller_moved(zookeeper: ZooKeeper) -> None:
+    """Its read of the epoch is dropped."""
     controller = whole(zookeeper)
     me = until(ControllerStep.RegisterController, controller, at(ControllerStep.Elect))
     in_failover(zookeeper, 1)
@@ -776,8 +774,8 @@ def test_a_multi_that_another_was_faster_with_is_controller_moved(zookeeper: Zoo
     assert (answer.controller, answer.description) == (at(*MAYBE_RESIGN), "it is broker 1: ControllerMoved")
 
 
-def test_a_multi_that_finds_no_controller_any_more_is_controller_moved(zookeeper: ZooKeeper) -> None:
-    """The broker that was faster is gone by now: BADVERSION, then NONODE."""
+def test_a_multi_that_finds_no_controller_is_controller_moved(zookeeper: ZooKeeper) -> None:
+    """The faster broker is gone by now: BADVERSION, then NONODE."""
     controller = whole(zookeeper)
     me = until(ControllerStep.RegisterController, controller, at(ControllerStep.Elect))
     zookeeper.set(None, CONTROLLER_EPOCH, 1)
@@ -815,8 +813,8 @@ def test_a_node_of_its_own_session_was_created_by_its_own_request(zookeeper: Zoo
 
 @pytest.mark.parametrize("by", [0, 1])
 @until_2_0
-def test_a_node_of_another_session_was_not(zookeeper: ZooKeeper, release: str, by: int) -> None:
-    """Until 2.0 even one that names this broker: another session was faster."""
+def test_a_node_of_another_session_was_not_created_by_itself(zookeeper: ZooKeeper, release: str, by: int) -> None:
+    """Until 2.0 even a node that names this broker: another session was faster."""
     zookeeper.create(1, CONTROLLER, by, ephemeral=True)
     controller = whole(zookeeper, release=release)
     answer = controller.check_controller(at(ControllerStep.CheckController, *FAILOVER[release]))
@@ -829,7 +827,7 @@ def test_a_node_of_another_session_was_not(zookeeper: ZooKeeper, release: str, b
 
 @until_2_0
 def test_without_read_back_a_refused_broker_reads_the_winner(zookeeper: ZooKeeper, release: str) -> None:
-    """And leaves it at that."""
+    """And does no more."""
     controller = short(zookeeper, release=release)
     me = until(ControllerStep.CreateController, controller, at(ControllerStep.Elect))
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
@@ -843,7 +841,7 @@ def test_without_read_back_a_refused_broker_reads_the_winner(zookeeper: ZooKeepe
 
 @until_2_0
 def test_the_winner_may_be_gone(zookeeper: ZooKeeper, release: str) -> None:
-    """Then no broker is controller, until the deletion is handled. [elect, which only warns, until 1.0]"""
+    """No broker is then controller until the deletion is handled. [elect, which only warns, until 1.0]"""
     controller = short(zookeeper, release=release)
     me = until(ControllerStep.CreateController, controller, at(ControllerStep.Elect))
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
@@ -856,7 +854,7 @@ def test_the_winner_may_be_gone(zookeeper: ZooKeeper, release: str) -> None:
     ("release", "kinds"), [*((release, (CREATED,)) for release in UNTIL_1_0), ("2.0", (CREATED, DELETED))]
 )
 def test_a_vanished_winner_is_noticed(zookeeper: ZooKeeper, release: str, kinds: tuple[EventType, ...]) -> None:
-    """And so there is another election: until 1.0 the callback of the creation reads that there is none."""
+    """So another election follows: until 1.0 the callback of the creation finds no controller."""
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.CreateController, controller, at(ControllerStep.WatchController, ControllerStep.Elect))
     zookeeper.create(1, CONTROLLER, 1, ephemeral=True)
@@ -879,7 +877,7 @@ def test_a_node_that_is_gone_is_created_once_more(zookeeper: ZooKeeper, release:
     )
 
 
-# The increment, where it is a step of its own.
+# The increment, as a step of its own.
 
 
 def lost_increment(zookeeper: ZooKeeper, release: str) -> Answer:
@@ -901,7 +899,7 @@ def test_a_lost_increment_fails_the_failover_since_1_1(zookeeper: ZooKeeper) -> 
 
 @until_1_0
 def test_a_lost_increment_was_swallowed_before(zookeeper: ZooKeeper, release: str) -> None:
-    """The failover goes on with the epoch that was read."""
+    """The failover continues with the epoch that was read."""
     me, _, goes_on, _ = lost_increment(zookeeper, release)
     assert (me.agenda, me.active, me.epoch) == (LEADER_AND_ISR, True, 0)
     assert goes_on
@@ -909,7 +907,7 @@ def test_a_lost_increment_was_swallowed_before(zookeeper: ZooKeeper, release: st
 
 @until_1_0
 def test_a_compare_and_set_waits_for_the_next_session_and_is_lost_there(zookeeper: ZooKeeper, release: str) -> None:
-    """B20, with two: another broker is elected meanwhile."""
+    """B20, with two brokers: another is elected meanwhile."""
     zookeeper.set(None, CONTROLLER_EPOCH, 4)
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.IncrementEpoch, controller, at(ControllerStep.Elect))
@@ -938,7 +936,7 @@ def test_only_a_fence_keeps_the_loser_from_deleting_the_winners_node(
 
 @pytest.mark.parametrize(("release", "remains"), [*((release, False) for release in UNTIL_1_0), ("2.0", True)])
 def test_a_deletion_waits_for_the_next_session_until_1_0(zookeeper: ZooKeeper, release: str, remains: bool) -> None:
-    """B43 by an expiry: it deletes the node of whoever was elected meanwhile. In 1.1 it goes to a dead handle."""
+    """B43 by an expiry: it deletes the node of the broker elected meanwhile. In 1.1 it uses a dead handle."""
     controller = whole(zookeeper, release=release)
     me = controller.fail(in_failover(zookeeper, release=release)).controller
     assert me.agenda == (ControllerStep.DeleteController,)
@@ -952,7 +950,7 @@ def test_a_deletion_waits_for_the_next_session_until_1_0(zookeeper: ZooKeeper, r
     assert owner(zookeeper) == (1 if remains else None)
 
 
-# Being controller.
+# In office.
 
 
 def test_a_controller_reads_the_state_and_writes_it_under_its_epoch(zookeeper: ZooKeeper) -> None:
@@ -965,7 +963,7 @@ def test_a_controller_reads_the_state_and_writes_it_under_its_epoch(zookeeper: Z
 def test_only_a_fence_keeps_a_zombie_from_writing(
     zookeeper: ZooKeeper, fenced: bool, written: int, doing: Agenda
 ) -> None:
-    """B4: the epoch has moved, the state has not been written yet."""
+    """B4: the epoch has changed, and the state is not written yet."""
     controller = short(zookeeper, fence_zk=fenced)
     zombie = until(ControllerStep.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
     zookeeper.delete(None, CONTROLLER)
@@ -983,7 +981,7 @@ def test_a_state_of_a_newer_controller_is_left_alone(zookeeper: ZooKeeper, relea
 
 
 def test_a_state_that_changed_in_between_is_read_again(zookeeper: ZooKeeper) -> None:
-    """The version of the state is not that of the epoch: the controller has not moved."""
+    """The version belongs to the state, not to the epoch: the controller has not moved."""
     controller = short(zookeeper)
     me = until(ControllerStep.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
     zookeeper.set(None, STATE, PartitionStateEpoch())
@@ -992,7 +990,7 @@ def test_a_state_that_changed_in_between_is_read_again(zookeeper: ZooKeeper) -> 
 
 @every_release
 def test_a_failover_ends_with_started(zookeeper: ZooKeeper, release: str) -> None:
-    """The broker knows who is alive and what it wrote, has sent as much, and is in nothing that elect catches."""
+    """The broker knows the live brokers and its writes, has sent them, and is outside of every catch of elect."""
     zookeeper.create(0, OWN, ephemeral=True)
     me = in_office(zookeeper, release=release)
     known = {"active": True, "epoch": 1, "epoch_zk_version": 1, "handlers_registered": True, "failover_done": True}
@@ -1002,7 +1000,7 @@ def test_a_failover_ends_with_started(zookeeper: ZooKeeper, release: str) -> Non
 
 @every_release
 def test_elect_catches_from_the_epoch_to_the_end(zookeeper: ZooKeeper, release: str) -> None:
-    """And not from the read of /controller on, nor in what comes from elsewhere."""
+    """But not after the read of /controller, nor outside of the election."""
     controller = whole(zookeeper, release=release)
     me, rows = at(ControllerStep.Elect), []
     while me.agenda:
@@ -1021,7 +1019,7 @@ def test_elect_catches_from_the_epoch_to_the_end(zookeeper: ZooKeeper, release: 
 def test_a_controller_listens_when_it_has_its_epoch_until_1_0_before_it_watches(
     zookeeper: ZooKeeper, release: str, from_then_on: ControllerStep
 ) -> None:
-    """Before that it is told of no broker."""
+    """Earlier, no event of a broker reaches it."""
     controller, me = whole(zookeeper, release=release), at(ControllerStep.Elect)
     rows = []
     while me.agenda:
@@ -1033,7 +1031,7 @@ def test_a_controller_listens_when_it_has_its_epoch_until_1_0_before_it_watches(
 
 @in_0_10
 def test_in_0_10_a_controller_that_never_resigned_keeps_listening(zookeeper: ZooKeeper, release: str) -> None:
-    """When it is elected again, to what it subscribed in the term before."""
+    """When it is elected again, it keeps the subscriptions of its earlier term."""
     controller = whole(zookeeper, release=release)
     me = controller.delete_controller(
         controller.fail(until(ControllerStep.ReadStates, controller, at(ControllerStep.Elect))).controller
@@ -1043,8 +1041,8 @@ def test_in_0_10_a_controller_that_never_resigned_keeps_listening(zookeeper: Zoo
 
 
 @until_1_0
-def test_until_1_0_a_subscription_sets_a_watch(zookeeper: ZooKeeper, release: str) -> None:
-    """What comes before the read of brokers is heard of."""
+def test_until_1_0_a_subscription_sets_the_watch(zookeeper: ZooKeeper, release: str) -> None:
+    """It is notified of changes before the read of brokers."""
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.WatchBrokers, controller, at(ControllerStep.Elect))
     assert zookeeper.state.child_watches[BROKER_IDS] == set()
@@ -1059,8 +1057,8 @@ def test_until_1_0_a_subscription_sets_a_watch(zookeeper: ZooKeeper, release: st
     )
 
 
-def test_a_failover_reads_the_live_brokers_with_a_watch(zookeeper: ZooKeeper) -> None:
-    """In the context; and it goes on even if these are those that it knew."""
+def test_a_failover_reads_and_watches_the_live_brokers(zookeeper: ZooKeeper) -> None:
+    """In the context; it continues even if it knew these brokers already."""
     zookeeper.create(1, OTHER, ephemeral=True)
     me = in_failover(zookeeper)
     for live in (frozenset[str](), frozenset({"1"})):
@@ -1072,7 +1070,7 @@ def test_a_failover_reads_the_live_brokers_with_a_watch(zookeeper: ZooKeeper) ->
 
 @every_release
 def test_a_broker_change_that_changed_nothing_is_done(zookeeper: ZooKeeper, release: str) -> None:
-    """The broker watches again, and that is all."""
+    """The broker watches again, and does no more."""
     me = in_office(zookeeper, release=release).with_steps(*BROKER_CHANGE)
     zookeeper.state.child_watches[BROKER_IDS] = frozenset()
     answer = whole(zookeeper, release=release).read_brokers(me)
@@ -1082,7 +1080,7 @@ def test_a_broker_change_that_changed_nothing_is_done(zookeeper: ZooKeeper, rele
 
 @every_release
 def test_a_broker_that_came_leads_to_a_write(zookeeper: ZooKeeper, release: str) -> None:
-    """At the version that the state has, which the cache then knows."""
+    """At the current version of the state, and the cache then has the next one."""
     zookeeper.create(0, f"{BROKER_IDS}/0", ephemeral=True)
     controller, me = whole(zookeeper, release=release), in_office(zookeeper, release=release)
     zookeeper.create(1, OTHER, ephemeral=True)
@@ -1098,7 +1096,7 @@ def test_a_broker_that_came_leads_to_a_write(zookeeper: ZooKeeper, release: str)
 
 
 def test_a_failover_reads_the_states_and_tells_the_brokers(zookeeper: ZooKeeper) -> None:
-    """The version goes into the cache; UpdateMetadata goes out."""
+    """The version goes into the cache; UpdateMetadata is sent."""
     zookeeper.set(None, STATE, PartitionStateEpoch())
     me = until(ControllerStep.ReadStates, whole(zookeeper), in_failover(zookeeper))
     answer = whole(zookeeper).read_states(me)
@@ -1107,7 +1105,7 @@ def test_a_failover_reads_the_states_and_tells_the_brokers(zookeeper: ZooKeeper)
 
 
 def test_a_partition_with_a_live_leader_is_left_alone(zookeeper: ZooKeeper) -> None:
-    """Nothing is written, and with the last partition the failover is done."""
+    """Nothing is written, and the failover ends with the last partition."""
     me = until(ControllerStep.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
     left = whole(zookeeper).skip_election(me)
     assert left == me.with_steps(ControllerStep.DeletePreferredElection, ControllerStep.Started)
@@ -1121,14 +1119,14 @@ def test_a_partition_with_a_live_leader_is_left_alone(zookeeper: ZooKeeper) -> N
 
 
 def test_until_2_0_a_failover_is_done_with_its_last_partition(zookeeper: ZooKeeper) -> None:
-    """What then deletes /admin/preferred_replica_election is not fenced, and tells a controller nothing."""
+    """The later deletion of /admin/preferred_replica_election is not fenced, and tells a controller nothing."""
     controller = whole(zookeeper, release="2.0")
     me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper, release="2.0"))
     assert controller.skip_election(me) == me.with_steps()._replace(failover_done=True)
 
 
 def test_since_2_1_a_failover_ends_with_a_fenced_deletion(zookeeper: ZooKeeper) -> None:
-    """By which a controller that was deposed in its failover learns of it, and resigns."""
+    """A controller that was deposed during its failover learns that here, and resigns."""
     controller = whole(zookeeper)
     me = until(ControllerStep.DeletePreferredElection, controller, in_failover(zookeeper))
     zookeeper.set(None, CONTROLLER_EPOCH, 2)
@@ -1142,7 +1140,7 @@ def test_since_2_1_a_failover_ends_with_a_fenced_deletion(zookeeper: ZooKeeper) 
 
 
 def test_a_state_that_a_newer_controller_wrote_ends_a_failover_too(zookeeper: ZooKeeper) -> None:
-    """StateChangeFailed is caught for each partition: the failover is done."""
+    """StateChangeFailed is caught for each partition: the failover is over."""
     me = until(ControllerStep.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
     zookeeper.set(None, STATE, PartitionStateEpoch(controller_epoch=2))
     left = me.with_steps(ControllerStep.DeletePreferredElection, ControllerStep.Started)
@@ -1150,7 +1148,7 @@ def test_a_state_that_a_newer_controller_wrote_ends_a_failover_too(zookeeper: Zo
 
 
 def test_written_states_are_cached_and_sent(zookeeper: ZooKeeper) -> None:
-    """Only then: before the answer the cache has what was read."""
+    """Not earlier: before the reply the cache has the state that was read."""
     zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper)
     me = until(ControllerStep.UpdateLeaderAndIsr, controller, in_failover(zookeeper))
@@ -1168,7 +1166,7 @@ def test_written_states_are_cached_and_sent(zookeeper: ZooKeeper) -> None:
 
 
 def test_an_election_of_leaders_elsewhere_closes_no_failover(zookeeper: ZooKeeper) -> None:
-    """Without `ControllerStep.Started` behind it, a write starts nothing and caches nothing."""
+    """Unless `ControllerStep.Started` follows, a write starts nothing and caches nothing."""
     controller = short(zookeeper)
     me = until(ControllerStep.UpdateLeaderAndIsr, controller, elected(zookeeper, 0))
     assert not controller.update_leader_and_isr(me).controller.has_context
@@ -1176,7 +1174,7 @@ def test_an_election_of_leaders_elsewhere_closes_no_failover(zookeeper: ZooKeepe
 
 @pytest.mark.parametrize(("release", "written"), [*((release, True) for release in UNTIL_1_0), ("2.0", False)])
 def test_until_1_0_queued_events_run_in_the_new_session(zookeeper: ZooKeeper, release: str, written: bool) -> None:
-    """B3: under the old epoch, without knowing its own broker, before it hears that there is a new session."""
+    """B3: under the old epoch, without its own registration, before it is notified of the new session."""
     zookeeper.create(0, OWN, ephemeral=True)
     controller, me = whole(zookeeper, release=release), settled(zookeeper, release=release)
     zookeeper.set(None, STATE, PartitionStateEpoch())
@@ -1199,7 +1197,7 @@ def test_until_1_0_queued_events_run_in_the_new_session(zookeeper: ZooKeeper, re
 
 
 def test_a_failover_that_fails_moves_the_controller(zookeeper: ZooKeeper) -> None:
-    """Since 2.1 it reads first whether there is one to be moved."""
+    """Since 2.1 it reads first whether there is a controller to move."""
     me = until(ControllerStep.ReadPartitionState, whole(zookeeper), in_failover(zookeeper))
     answer = whole(zookeeper).fail(me)
     assert answer.controller == me.with_steps(ControllerStep.MoveController)
@@ -1207,17 +1205,17 @@ def test_a_failover_that_fails_moves_the_controller(zookeeper: ZooKeeper) -> Non
 
 
 CONFLICTS = {(release, ControllerStep.UpdateLeaderAndIsr) for release in UNTIL_1_0}
-"""What counts as a conflict when it fails."""
+"""The failures that count as a conflict."""
 
 
 @pytest.mark.parametrize(
     ("release", "do"),
     [(release, do) for release in RELEASE for do in LEADER_AND_ISR if (release, do) not in CONFLICTS],
 )
-def test_a_failed_leader_election_does_not_end_the_failover(
+def test_a_failed_election_of_leaders_does_not_move_the_controller(
     zookeeper: ZooKeeper, release: str, do: ControllerStep
 ) -> None:
-    """It is logged; the failover goes on, and nothing has been written."""
+    """It is logged; the failover continues, and nothing has been written."""
     zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper, release=release)
     me = until(do, controller, in_failover(zookeeper, release=release))
@@ -1236,7 +1234,7 @@ def test_a_failed_leader_election_does_not_end_the_failover(
 
 @until_1_0
 def test_until_1_0_a_write_that_fails_is_a_conflict(zookeeper: ZooKeeper, release: str) -> None:
-    """Whatever made it fail, the state is read again, and written."""
+    """Whatever the failure, the state is read again, and written."""
     zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.UpdateLeaderAndIsr, controller, in_failover(zookeeper, release=release))
@@ -1250,7 +1248,7 @@ def test_until_1_0_a_write_that_fails_is_a_conflict(zookeeper: ZooKeeper, releas
 
 @until_1_0
 def test_until_1_0_an_increment_that_fails_is_swallowed(zookeeper: ZooKeeper, release: str) -> None:
-    """The failover goes on under the epoch it read, and what comes with its next answer is heard."""
+    """The failover continues under the epoch that it read, and handles the events that come with its next reply."""
     zookeeper.create(1, OTHER, ephemeral=True)
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.IncrementEpoch, controller, at(ControllerStep.Elect))
@@ -1265,7 +1263,7 @@ def test_until_1_0_an_increment_that_fails_is_swallowed(zookeeper: ZooKeeper, re
 
 @every_release
 def test_without_live_brokers_there_is_no_leader(zookeeper: ZooKeeper, release: str) -> None:
-    """A controller may have read the brokers before its own had registered: until BrokerChange nothing is written."""
+    """A controller may read the brokers before its own has registered: until BrokerChange it writes nothing."""
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper, release=release))
     answer = controller.read_partition_state(me)
@@ -1281,7 +1279,7 @@ def test_without_live_brokers_there_is_no_leader(zookeeper: ZooKeeper, release: 
 
 
 def test_in_1_0_a_controller_by_a_stale_event_has_no_channels(zookeeper: ZooKeeper) -> None:
-    """What it does about a broker that came ends there, and it knows of that broker all the same."""
+    """Its handling of a new broker ends there, but it knows the broker."""
     zookeeper.create(1, OTHER, ephemeral=True)
     me = at(*BROKER_CHANGE, active=True)
     for release, doing in (("1.0", IDLE), ("2.0", LEADER_AND_ISR)):
@@ -1292,7 +1290,7 @@ def test_in_1_0_a_controller_by_a_stale_event_has_no_channels(zookeeper: ZooKeep
 
 @until_1_0
 def test_a_broker_that_has_yet_to_register_registers_for_no_new_session(zookeeper: ZooKeeper, release: str) -> None:
-    """KafkaHealthcheck listens for sessions when it begins to register."""
+    """KafkaHealthcheck listens for sessions only from its registration on."""
     controller = whole(zookeeper, release=release)
     me = controller.start()
     after = controller.renew(me._replace(session=0), 5)
@@ -1301,7 +1299,7 @@ def test_a_broker_that_has_yet_to_register_registers_for_no_new_session(zookeepe
 
 @pytest.mark.parametrize("release", ["1.0", "2.0"])
 def test_from_0_11_to_2_0_it_resigns_at_once(zookeeper: ZooKeeper, release: str) -> None:
-    """And deletes /controller, whoever is named there."""
+    """And deletes /controller, whichever broker it names."""
     controller = whole(zookeeper, release=release)
     me = in_failover(zookeeper, release=release)
     answer = controller.fail(me)
@@ -1316,7 +1314,7 @@ def test_from_0_11_to_2_0_it_resigns_at_once(zookeeper: ZooKeeper, release: str)
 
 @in_0_10
 def test_in_0_10_it_only_deletes_the_node(zookeeper: ZooKeeper, release: str) -> None:
-    """It does not take itself for controller any more, and keeps all that it knew as one."""
+    """It no longer takes itself for the controller, and keeps all its knowledge."""
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper, release=release))
     answer = controller.fail(me)
@@ -1337,7 +1335,7 @@ def test_in_0_10_it_only_deletes_the_node(zookeeper: ZooKeeper, release: str) ->
 def test_in_0_10_a_failed_failover_keeps_acting_after_another_election(
     zookeeper: ZooKeeper, release: str, written: bool
 ) -> None:
-    """B24's worse relative: the callback sees no leader to resign. Its successor has not written yet."""
+    """A worse form of B24: the callback sees no leader to resign. Its successor has not written yet."""
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper, release=release))
     me = controller.delete_controller(controller.fail(me).controller).controller
@@ -1356,7 +1354,7 @@ def test_in_0_10_a_failed_failover_keeps_acting_after_another_election(
 def test_in_0_10_a_failover_failed_before_channels_stops_acting(
     zookeeper: ZooKeeper, release: str, fails: ControllerStep
 ) -> None:
-    """It listens, to no effect: each listener asks for the channels, or for what is started behind them."""
+    """It listens, but in no case acts: each listener needs the channels, or a later step of the failover."""
     controller = whole(zookeeper, release=release)
     me = until(fails, controller, at(ControllerStep.WatchController, ControllerStep.Elect))
     assert (me.handlers_registered, me.acts_as_controller) == (True, True)
@@ -1372,8 +1370,8 @@ def test_in_0_10_a_failover_failed_before_channels_stops_acting(
     assert zookeeper.get(None, STATE)[0].controller_epoch == 0
 
 
-def test_a_listener_that_does_not_ask_moves_the_next_controller(zookeeper: ZooKeeper) -> None:
-    """B27, 0.10.1: it has no channels any more, fails, and deletes its successor's node. [KAFKA-4447]"""
+def test_a_listener_without_a_check_moves_the_next_controller(zookeeper: ZooKeeper) -> None:
+    """B27, 0.10.1: it no longer has channels, fails, and deletes its successor's node. [KAFKA-4447]"""
     controller, me = whole(zookeeper, release="0.10.1"), settled(zookeeper, release="0.10.1")
     zookeeper.delete(None, CONTROLLER)
     in_office(zookeeper, 1, "0.10.1")
@@ -1388,7 +1386,7 @@ def test_a_listener_that_does_not_ask_moves_the_next_controller(zookeeper: ZooKe
 
 
 def test_a_current_controller_resigns_and_deletes_its_node(zookeeper: ZooKeeper) -> None:
-    """At the version of the epoch that it knew: that outlives the resignation by one request."""
+    """At the version of the epoch that it knew, which outlives the resignation by one request."""
     controller = whole(zookeeper)
     me = controller.fail(in_failover(zookeeper)).controller
     answer = controller.move_controller(me)
@@ -1400,7 +1398,7 @@ def test_a_current_controller_resigns_and_deletes_its_node(zookeeper: ZooKeeper)
 
 
 def test_the_deletion_of_anothers_node_is_fenced(zookeeper: ZooKeeper) -> None:
-    """Another broker was elected after the read: the version has moved."""
+    """Another broker was elected after the read: the version has changed."""
     controller = whole(zookeeper)
     me = controller.move_controller(controller.fail(in_failover(zookeeper)).controller).controller
     zookeeper.delete(None, CONTROLLER)
@@ -1412,7 +1410,7 @@ def test_the_deletion_of_anothers_node_is_fenced(zookeeper: ZooKeeper) -> None:
 
 
 def test_a_node_that_is_gone_cannot_be_deleted(zookeeper: ZooKeeper) -> None:
-    """NONODE: nothing is left to do."""
+    """NONODE: it is done."""
     controller = whole(zookeeper)
     me = controller.move_controller(controller.fail(in_failover(zookeeper)).controller).controller
     zookeeper.delete(None, CONTROLLER)
@@ -1423,7 +1421,7 @@ def test_a_node_that_is_gone_cannot_be_deleted(zookeeper: ZooKeeper) -> None:
 @pytest.mark.parametrize("resigns", [False, True])
 @pytest.mark.parametrize(("by", "said"), [(None, "there is none"), (1, "it is broker 1")])
 def test_a_former_controller_deletes_nothing(zookeeper: ZooKeeper, resigns: bool, by: int | None, said: str) -> None:
-    """B24: its context stays, unless it resigns on that."""
+    """B24: its context stays, unless it resigns then."""
     controller = whole(zookeeper, resign_on_move=resigns)
     me = until(ControllerStep.ReadPartitionState, controller, in_failover(zookeeper))
     zookeeper.delete(None, CONTROLLER)
@@ -1439,7 +1437,7 @@ def test_a_former_controller_deletes_nothing(zookeeper: ZooKeeper, resigns: bool
 @pytest.mark.parametrize("resigns", [False, True])
 @pytest.mark.parametrize("by", [None, 1])
 @since_0_11
-def test_elect_too_only_notes_that_it_is_controller_no_longer(
+def test_elect_only_clears_the_belief_to_be_controller(
     zookeeper: ZooKeeper, release: str, resigns: bool, by: int | None
 ) -> None:
     """The other form of B24: the node vanished between maybeResign and elect."""
@@ -1463,8 +1461,8 @@ def test_elect_too_only_notes_that_it_is_controller_no_longer(
 
 
 @pytest.mark.parametrize("checked", [False, True])
-def test_only_its_session_tells_a_ghost_from_a_controller(zookeeper: ZooKeeper, checked: bool) -> None:
-    """B22: /controller names the broker, and an older session of its owns it."""
+def test_only_its_session_distinguishes_a_ghost_from_a_controller(zookeeper: ZooKeeper, checked: bool) -> None:
+    """B22: /controller names the broker, but one of its older sessions owns the node."""
     zookeeper.create(1, CONTROLLER, 0, ephemeral=True)
     controller = whole(zookeeper, ghost_check=checked, resign_on_move=True)
     for step in (controller.maybe_resign, controller.elect):
@@ -1474,7 +1472,7 @@ def test_only_its_session_tells_a_ghost_from_a_controller(zookeeper: ZooKeeper, 
 
 
 def test_a_ghost_is_reported(zookeeper: ZooKeeper) -> None:
-    """Whichever step reads it; that it is broker -1 says nothing."""
+    """By each step that reads it; broker -1 is reported as no broker."""
     zookeeper.create(1, CONTROLLER, 0, ephemeral=True)
     controller = whole(zookeeper, ghost_check=True)
     ghost = "an older session of this broker left it"
@@ -1495,7 +1493,7 @@ def test_a_controller_with_its_own_node_is_no_ghost(zookeeper: ZooKeeper, checke
 
 @pytest.mark.parametrize("checked", [False, True])
 def test_restarting_in_a_live_session_makes_a_ghost(zookeeper: ZooKeeper, checked: bool) -> None:
-    """B22: its node is there, of its own session; to check that is no help. [KAFKA-13461]"""
+    """B22: its node is there, with its current session; a check of the session does not help. [KAFKA-13461]"""
     zookeeper.create(0, OWN, ephemeral=True)
     controller, me = whole(zookeeper, ghost_check=checked), settled(zookeeper)
     assert me.failover_done
@@ -1518,7 +1516,7 @@ def test_restarting_after_the_session_is_elected(zookeeper: ZooKeeper, release: 
 
 
 class Cluster:
-    """Two brokers, to whom anything may happen at any time."""
+    """Two brokers, with any event at any time."""
 
     def __init__(self, design: Design, chance: Random) -> None:
         self.design, self.chance, self.zookeeper = design, chance, set_up()
@@ -1530,7 +1528,7 @@ class Cluster:
         return self.opened
 
     def step(self) -> None:
-        """A broker does something, or now and then something happens to it."""
+        """A broker takes a step, or sometimes an event happens to it."""
         broker = self.chance.choice([0, 1])
         happens = self.happens(broker) if self.chance.random() < 0.06 else self.does(broker)
         moves = list(happens)
@@ -1583,7 +1581,7 @@ class Cluster:
             yield lambda: self.removed(me)
 
     def end(self, session: int, me: ControllerProcess) -> ControllerProcess:
-        """The servers end a session, and what it owned may outlive it."""
+        """The servers end a session; its ephemeral nodes may outlive it."""
         if self.design.ephemeral_owner_check and self.chance.random() < 0.1:
             self.zookeeper.disconnect(session)
             del self.zookeeper.state.sessions[session]
@@ -1602,7 +1600,7 @@ class Cluster:
 
 
 def lives() -> Iterator[Any]:
-    """Each generation with all of a failover, and each switch that makes it do something else; and bare elections."""
+    """Each generation with its whole failover, and each switch that changes a step; and bare elections."""
     for release, design in RELEASE.items():
         switches: list[dict[str, Any]] = [{}, {"elect_if_none": True}]
         if design.threads is Threads.barrier:
@@ -1617,7 +1615,7 @@ def lives() -> Iterator[Any]:
 
 @pytest.mark.parametrize("design", list(lives()))
 def test_every_reachable_continuation_is_an_agenda(design: Design) -> None:
-    """Of one thread or of the other, and each of them comes; and there is a row for each event, too."""
+    """Of one of the two threads, and each of them occurs; there is also a row for each event."""
     known, known_beside = set(agendas(design)), set(listener_agendas(design))
     handled = set(HANDLING[design.threads]) | {ControllerEvent.ControllerChange}
     met: set[Agenda] = set()
@@ -1633,16 +1631,16 @@ def test_every_reachable_continuation_is_an_agenda(design: Design) -> None:
                 assert {queued.event for queued in me.queue} <= handled
                 assert design.threads is Threads.queue or not me.posted
     assert (met - known, met_beside - known_beside) == (set(), set())
-    if design.looks_again:  # a bare election does not do all that it could
+    if design.looks_again:  # a bare election does not reach all of its agendas
         assert known - met <= never(design)
     assert known_beside - met_beside <= never(design)
 
 
-# Brokers' epochs.
+# Broker epochs.
 
 
 def test_the_epoch_of_a_broker_is_the_zxid_of_its_registration(zookeeper: ZooKeeper) -> None:
-    """KAFKA-7235: a later registration has a greater one, whether the reply was heard or looked up."""
+    """KAFKA-7235: a later registration has a greater one, whether it comes from the reply or from a read."""
     controller = whole(zookeeper, broker_epoch=True)
     me = controller.register_broker(at(*STARTUP[Threads.barrier][1:])).controller
     stat = zookeeper.exists(None, f"{BROKER_IDS}/0")
@@ -1663,7 +1661,7 @@ def test_without_epochs_a_broker_has_none(zookeeper: ZooKeeper) -> None:
 
 @pytest.mark.parametrize("epochs", [True, False])
 def test_only_its_epoch_reveals_a_restarted_broker(zookeeper: ZooKeeper, epochs: bool) -> None:
-    """The controller reads the same names, and since 2.2 another broker."""
+    """The controller reads the same names, but since 2.2 another broker."""
     controller = whole(zookeeper, broker_epoch=epochs)
     zookeeper.create(1, f"{BROKER_IDS}/1", ephemeral=True)
     before = controller.read_brokers(at(*BROKER_CHANGE, active=True)).controller
@@ -1680,7 +1678,7 @@ def test_only_its_epoch_reveals_a_restarted_broker(zookeeper: ZooKeeper, epochs:
 
 
 def with_turns(zookeeper: ZooKeeper) -> tuple[OnePartitionController, ControllerProcess]:
-    """A controller of 2.2 that knows brokers 0, 1 and 2, when 1 has come again, 2 has gone and 3 has come."""
+    """A controller of 2.2 that knows brokers 0, 1 and 2, after 1 has restarted, 2 has stopped and 3 has started."""
     for broker in range(3):
         zookeeper.create(1, f"{BROKER_IDS}/{broker}", ephemeral=True)
     me = in_office(zookeeper, broker_epoch=True)
@@ -1691,8 +1689,8 @@ def with_turns(zookeeper: ZooKeeper) -> tuple[OnePartitionController, Controller
     return whole(zookeeper, broker_epoch=True), me
 
 
-def test_restarted_brokers_fail_and_start_again_before_the_election(zookeeper: ZooKeeper) -> None:
-    """Who came is there first. Then the write that elects leaves nothing for the other turns to elect."""
+def test_restarted_brokers_fail_and_return_before_an_election_ends(zookeeper: ZooKeeper) -> None:
+    """New brokers count first. Then the electing write leaves nothing for the other turns to elect."""
     controller, me = with_turns(zookeeper)
     read = controller.read_brokers(me.with_steps(*BROKER_CHANGE))
     assert (names(read.controller.context.live_brokers), names(read.controller.brokers_read)) == ("0123", "013")
@@ -1702,8 +1700,8 @@ def test_restarted_brokers_fail_and_start_again_before_the_election(zookeeper: Z
     assert (after.context.live_brokers, after.brokers_read) == (read.controller.brokers_read, frozenset())
 
 
-def test_each_turn_of_brokers_looks_for_a_leader_as_long_as_there_is_none(zookeeper: ZooKeeper) -> None:
-    """Those that came, then without those that came again, with them, and at last without those that went."""
+def test_each_turn_of_brokers_tries_an_election_until_there_is_a_leader(zookeeper: ZooKeeper) -> None:
+    """With the new ones, then without the restarted ones, then with them, and at last without the stopped ones."""
     controller, me = with_turns(zookeeper)
     zookeeper.set(None, STATE, PartitionStateEpoch(me.epoch + 1))
     me = controller.read_brokers(me.with_steps(*BROKER_CHANGE)).controller
@@ -1716,8 +1714,8 @@ def test_each_turn_of_brokers_looks_for_a_leader_as_long_as_there_is_none(zookee
     assert (names(me.context.live_brokers), me.brokers_read) == ("013", frozenset())
 
 
-def test_a_controller_that_moves_between_two_turns_does_without_the_others(zookeeper: ZooKeeper) -> None:
-    """If it is controller still, those that came again are not alive for it until the next failover."""
+def test_a_controller_that_moves_between_two_turns_skips_the_others(zookeeper: ZooKeeper) -> None:
+    """If it is still controller, the restarted brokers are not alive for it until the next failover."""
     controller, me = with_turns(zookeeper)
     zookeeper.delete(None, f"{BROKER_IDS}/3")
     me = until(ControllerStep.UpdateLeaderAndIsr, controller, me.with_steps(*BROKER_CHANGE))
@@ -1732,11 +1730,11 @@ def names(live: frozenset[Any]) -> str:
     return "".join(sorted(each.name for each in live))
 
 
-# Beside a client that is no broker.
+# Beside a client that is not a broker.
 
 
-def test_since_2_1_an_epoch_that_is_gone_is_created_when_it_is_read(zookeeper: ZooKeeper) -> None:
-    """As 0, which is then incremented."""
+def test_since_2_1_a_read_creates_a_missing_epoch(zookeeper: ZooKeeper) -> None:
+    """As 0; it is then incremented."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
     answer = whole(zookeeper).read_epoch(at(*ELECTION[Election.multi], *FAILOVER["2.1"]))
     assert answer.controller.agenda[0] is ControllerStep.RegisterController
@@ -1745,8 +1743,8 @@ def test_since_2_1_an_epoch_that_is_gone_is_created_when_it_is_read(zookeeper: Z
 
 
 @until_2_0
-def test_until_2_0_an_epoch_that_is_gone_is_created_as_1(zookeeper: ZooKeeper, release: str) -> None:
-    """By the increment, which takes itself for that of a first controller, with a version that the node has not."""
+def test_until_2_0_a_missing_epoch_is_created_as_1(zookeeper: ZooKeeper, release: str) -> None:
+    """By the increment, as if for a first controller, but the node does not have the version that it assumes."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
     controller = whole(zookeeper, release=release)
     answer = controller.read_epoch(at(*INCREMENT, *FAILOVER[release], active=True))
@@ -1761,16 +1759,16 @@ def test_until_2_0_an_epoch_that_is_gone_is_created_as_1(zookeeper: ZooKeeper, r
 @pytest.mark.parametrize(
     "do", [ControllerStep.RegisterController, ControllerStep.CheckEpoch, ControllerStep.DeletePreferredElection]
 )
-def test_an_epoch_that_is_gone_fails_what_elect_catches(zookeeper: ZooKeeper, do: ControllerStep) -> None:
-    """It is no sign of another controller."""
+def test_a_missing_epoch_fails_the_steps_that_elect_catches(zookeeper: ZooKeeper, do: ControllerStep) -> None:
+    """It does not mean another controller."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
     answer = next_of(whole(zookeeper), at(do, ControllerStep.Started, active=True, epoch=1, epoch_zk_version=1))
     assert answer.controller == at(ControllerStep.MoveController, active=True, epoch=1, epoch_zk_version=1)
     assert answer.failover is None
 
 
-def test_an_epoch_that_is_gone_leaves_a_partition_without_leader(zookeeper: ZooKeeper) -> None:
-    """That is logged, and the failover goes on; nothing is written."""
+def test_a_missing_epoch_leaves_a_partition_without_leader(zookeeper: ZooKeeper) -> None:
+    """The error is logged, and the failover continues; nothing is written."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
     rest = (ControllerStep.DeletePreferredElection, ControllerStep.Started)
     answer = whole(zookeeper).update_leader_and_isr(
@@ -1782,7 +1780,7 @@ def test_an_epoch_that_is_gone_leaves_a_partition_without_leader(zookeeper: ZooK
 
 
 def test_a_missing_epoch_keeps_the_node_of_a_moved_controller(zookeeper: ZooKeeper) -> None:
-    """Its deletion is fenced: nobody is controller, and /controller stays."""
+    """The deletion is fenced: there is no active controller, and /controller stays."""
     zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
     zookeeper.delete(None, CONTROLLER_EPOCH)
     answer = whole(zookeeper).delete_controller(at(ControllerStep.DeleteController))
@@ -1791,13 +1789,13 @@ def test_a_missing_epoch_keeps_the_node_of_a_moved_controller(zookeeper: ZooKeep
 
 @pytest.mark.parametrize("do", [ControllerStep.ReadEpoch, ControllerStep.CheckEpoch])
 def test_an_epoch_that_is_no_number_fails_the_election(zookeeper: ZooKeeper, do: ControllerStep) -> None:
-    """Whichever reads it."""
+    """In every step that reads it."""
     zookeeper.set(None, CONTROLLER_EPOCH, None)
     answer = next_of(whole(zookeeper), at(do, ControllerStep.RegisterController, ControllerStep.Started))
     assert answer.controller == at(ControllerStep.MoveController)
 
 
-def test_the_version_of_an_epoch_that_is_its_own_is_the_one_that_it_reads(zookeeper: ZooKeeper) -> None:
+def test_the_version_of_its_own_epoch_comes_from_the_read(zookeeper: ZooKeeper) -> None:
     """Another client may have created the node anew, with the same number."""
     zookeeper.create(0, CONTROLLER, 0, ephemeral=True)
     zookeeper.delete(None, CONTROLLER_EPOCH)
@@ -1809,7 +1807,7 @@ def test_the_version_of_an_epoch_that_is_its_own_is_the_one_that_it_reads(zookee
 
 @since_1_1
 def test_since_1_1_a_controller_that_names_no_broker_is_none(zookeeper: ZooKeeper, release: str) -> None:
-    """Who reads that stands for election, and is refused, for the node is there."""
+    """A broker that reads it stands for election, and is refused, since the node exists."""
     zookeeper.create(None, CONTROLLER)
     controller = whole(zookeeper, release=release)
     me = controller.elect(at(ControllerStep.Elect)).controller
@@ -1822,10 +1820,10 @@ def test_since_1_1_a_controller_that_names_no_broker_is_none(zookeeper: ZooKeepe
 
 @until_1_0
 @pytest.mark.parametrize("do", [ControllerStep.Elect, ControllerStep.MaybeResign])
-def test_until_1_0_a_controller_that_names_no_broker_ends_what_reads_it(
+def test_until_1_0_a_controller_that_names_no_broker_ends_its_reader(
     zookeeper: ZooKeeper, release: str, do: ControllerStep
 ) -> None:
-    """By an exception: nothing else has changed."""
+    """By an exception; nothing else changes."""
     zookeeper.create(None, CONTROLLER)
     answer = next_of(whole(zookeeper, release=release), at(do, ControllerStep.Elect, active=True))
     assert answer.controller == at(active=True)

@@ -1,4 +1,4 @@
-"""The steps of failovers and resignations: what is before what, in which release, and what a model makes of it."""
+"""The steps of failovers and resignations: their order in each release, and their steps in a model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def names(stages: tuple[Stage, ...]) -> list[str]:
 
 
 def at(release: str, name: str) -> int:
-    """Where the failover of a release has the one step whose name begins so."""
+    """The position of the only step of a release's failover whose name begins so."""
     (place,) = [place for place, step in enumerate(names(failover(release))) if step.startswith(name)]
     return place
 
@@ -38,17 +38,17 @@ def has(release: str, name: str) -> bool:
 
 
 def ordered(release: str, *steps: str) -> bool:
-    """Whether those of the steps that the release has stand in this order."""
+    """Whether the steps, as far as the release has them, are in this order."""
     places = [at(release, step) for step in steps if has(release, step)]
     return places == sorted(places)
 
 
 def since(first: str, before: str | None = None) -> list[str]:
-    """The releases from one on, until another exclusive."""
+    """The releases from `first` on, up to and without `before`."""
     return list(RELEASES[RELEASES.index(first) : RELEASES.index(before) if before else None])
 
 
-# Which list a release has.
+# The list of a release.
 
 
 @rows("lists, of", {"failover": (FAILOVER, failover), "resignation": (RESIGNATION, resignation)})
@@ -81,11 +81,11 @@ def test_releases_are_compared_as_numbers(release: str, first: str) -> None:
     assert failover(release) == FAILOVER[first]
 
 
-# What stands before what.
+# The order of steps.
 
 
 @every_release
-def test_the_epoch_comes_first_up_to_2_0_and_is_no_part_of_it_since(release: str) -> None:
+def test_the_epoch_comes_first_up_to_2_0_and_is_absent_since(release: str) -> None:
     assert [name for name in names(failover(release)) if "ControllerEpoch" in name] == [
         *(EPOCH if release in since("0.10.1", before="2.1") else ())
     ]
@@ -104,7 +104,7 @@ def test_the_epoch_comes_first_up_to_2_0_and_is_no_part_of_it_since(release: str
         ("registerBrokerChangeListener", "zkUtils.getAllBrokersInCluster"),
     ],
 )
-def test_listeners_are_registered_before_the_reads(release: str, listener: str, read: str) -> None:
+def test_listeners_are_armed_before_their_nodes_are_read(release: str, listener: str, read: str) -> None:
     assert at(release, listener) < at(release, read)
     assert "A" in failover(release)[at(release, listener)].effect
 
@@ -125,8 +125,8 @@ def test_listeners_are_registered_before_the_reads(release: str, listener: str, 
         ("register partitionModificationsHandlers", "zkClient.getFullReplicaAssignmentForTopics"),
     ],
 )
-def test_handlers_are_registered_before_the_reads(release: str, handler: str, read: str) -> None:
-    """A local registration leaves it to the read to arm the watch; the others arm theirs themselves."""
+def test_handlers_are_registered_before_their_nodes_are_read(release: str, handler: str, read: str) -> None:
+    """A local registration leaves the watch to the read; the others set their watches themselves."""
     assert ordered(release, handler, read)
     if has(release, read):
         assert "A" in failover(release)[at(release, read)].effect
@@ -134,7 +134,7 @@ def test_handlers_are_registered_before_the_reads(release: str, handler: str, re
 
 @every_release
 def test_watches_on_topics_came_after_the_read_of_assignments_until_1_0(release: str) -> None:
-    """The gap of 0.10 to 1.0: a partition that is added between the two is not heard of."""
+    """The gap of 0.10 to 1.0: a partition that is added between the two goes unnoticed."""
     (read,) = [place for place, step in enumerate(names(failover(release))) if "ReplicaAssignment" in step]
     gap = has(release, "registerPartitionModificationsListener")
     assert gap == (release in since("0.10.1", before="1.1"))
@@ -143,12 +143,12 @@ def test_watches_on_topics_came_after_the_read_of_assignments_until_1_0(release:
 
 @rows("release", since("1.1"))
 def test_watches_on_the_data_of_brokers_come_after_their_read(release: str) -> None:
-    """Before, it is not known whom to watch."""
+    """The controller does not know earlier which nodes to watch."""
     assert at(release, "zkClient.getAllBroker") < at(release, "register brokerModificationsHandlers")
 
 
 @every_release
-def test_notifications_are_deleted_before_the_states_are_read(release: str) -> None:
+def test_notifications_are_deleted_before_their_subject_is_read(release: str) -> None:
     steps = [f"delete{what}Notifications" for what in ("LogDirEvent", "IsrChange")]
     assert ordered(release, "LogDirUtils.deleteLogDirEvents", *steps, "updateLeaderAndIsrCache")
     assert all(has(release, step) for step in steps) == (release in since("1.1"))
@@ -181,8 +181,8 @@ def test_the_context_is_read_from_brokers_to_states_and_then_there_are_channels(
         ("zkClient.getPreferredReplicaElection", "onPreferredReplicaElection"),
     ],
 )
-def test_a_step_comes_after_what_it_goes_by(release: str, steps: tuple[str, ...]) -> None:
-    """Ineligible for deletion are, for one, the topics that are being reassigned."""
+def test_a_step_comes_after_the_steps_it_depends_on(release: str, steps: tuple[str, ...]) -> None:
+    """For example, topics that are being reassigned are ineligible for deletion."""
     assert any(has(other, steps[0]) and has(other, steps[-1]) for other in RELEASES)
     assert ordered(release, *steps)
 
@@ -226,14 +226,14 @@ def test_a_resignation_ends_with_the_channels_and_the_epoch(release: str) -> Non
 
 
 @every_release
-def test_a_resignation_removes_the_failovers_listeners(release: str) -> None:
-    """Every listener or handler of the failover has its counterpart, and one more is of reassignments that go on."""
+def test_a_resignation_drops_the_failovers_listeners(release: str) -> None:
+    """Every listener or handler of the failover has its counterpart, and so has the one of running reassignments."""
     armed = [name for name in names(failover(release)) if name.startswith("register")]
     dropped = [name for name in names(resignation(release)) if name.startswith("deregister")]
     assert len(dropped) == len(armed) + 1
 
 
-# What a model makes of it.
+# The steps of a model.
 
 TAKING_OVER = [
     ControllerStep.ReadBrokers,
@@ -292,7 +292,7 @@ def test_sends_are_fused_steps(release: str) -> None:
 
 @every_list
 def test_a_request_of_a_model_is_one_of_kafkas(stages: tuple[Stage, ...]) -> None:
-    """No step that leaves ZooKeeper alone becomes a request to it, and a model's write is one of Kafka's."""
+    """No step without a ZooKeeper request becomes a request, and each write in a model is one of Kafka's."""
     for stage in stages:
         if set(stage.step) - {ControllerStep.Started}:
             assert set(stage.effect) & set("ZAW"), stage
@@ -325,7 +325,7 @@ LOCAL = {
     "kafkaScheduler.startup",
     "tokenCleanScheduler.startup",
 }
-"""What neither touches ZooKeeper nor sends anything."""
+"""Steps that neither use ZooKeeper nor send a request."""
 
 
 def test_local_steps_and_no_others_are_without_effect() -> None:
@@ -354,7 +354,7 @@ def test_no_step_is_done_twice(stages: tuple[Stage, ...]) -> None:
 
 
 def test_a_name_means_the_same_in_every_release() -> None:
-    """What a model makes of it depends, for the scheduler on whether it comes last, for an election on its fence."""
+    """A model's step also depends on its place, for the scheduler, and on its fence, for an election."""
     meant = {(stage.name, stage.effect) for stages in EVERY.values() for stage in stages}
     assert len(meant) == len({name for name, *_ in meant})
     seen = {(stage.name, stage.step) for stages in EVERY.values() for stage in stages}
@@ -364,7 +364,7 @@ def test_a_name_means_the_same_in_every_release() -> None:
     assert len(seen) == len(meant) + len(twice)
 
 
-# What changed, and when: names that went, and names that came.
+# What changed, and when: removed names, and added names.
 
 FAILOVERS_CHANGED = {
     "0.10.2": ({"new TopicDeletionManager"}, {"topicDeletionManager.init"}),

@@ -1,4 +1,4 @@
-"""What a broker does that has been elected: what it reads, whom it tells, and what it goes on with."""
+"""What a newly elected broker reads and sends, and which unfinished work it continues."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from tests.statemachines.processing import EventCluster
 
 
 def succeeded(design: ControlDesign | None = None, live: tuple[int, ...] = (1, 2, 3)) -> EventCluster:
-    """A cluster whose controller has created t-0 and t-1, and is followed by another that knows nothing yet."""
+    """A cluster whose controller has created t-0 and t-1; its successor knows nothing yet."""
     cluster = EventCluster(live, design)
     cluster.create_topic("t", (1, 2, 3), (2, 3))
     cluster.take_over()
@@ -51,8 +51,8 @@ def successor(cluster: EventCluster) -> None:
     cluster.forget()
 
 
-def test_a_controller_that_takes_over_knows_what_there_is() -> None:
-    """Brokers with their epochs, topics, assignments, leaders; and has states for them."""
+def test_a_new_controller_knows_the_cluster() -> None:
+    """Brokers with their epochs, topics, assignments, leaders; and it has states for them."""
     cluster = succeeded()
     assert cluster.take_over() == EventDone()
     state = cluster.context.state
@@ -66,7 +66,7 @@ def test_a_controller_that_takes_over_knows_what_there_is() -> None:
 
 
 def test_brokers_hear_of_each_other_before_they_hear_of_leaders() -> None:
-    """Else they refuse to follow; all leaders are announced, and none is elected anew. [B12, KAFKA-4443]"""
+    """Otherwise they refuse to follow; all leaders are announced, and none is elected anew. [B12, KAFKA-4443]"""
     cluster = succeeded()
     cluster.take_over()
     assert cluster.story() == [
@@ -94,7 +94,7 @@ def test_until_0_10_1_they_heard_of_each_other_last() -> None:
 def test_until_1_1_failed_directories_were_remembered(
     release: str, offline: dict[int, frozenset[TopicPartition]]
 ) -> None:
-    """By who resigned, whatever other controllers heard since. [KAFKA-6630]"""
+    """By the broker that had resigned, whatever other controllers learned since. [KAFKA-6630]"""
     cluster = succeeded(control_design_of(release))
     cluster.take_over()
     cluster.context.state.replicas_on_offline_dirs[3] = frozenset({T0})
@@ -104,7 +104,7 @@ def test_until_1_1_failed_directories_were_remembered(
 
 
 def test_dead_replicas_leave_the_isr_before_leaders_are_elected() -> None:
-    """So the leader epoch grows twice where the leader had died; since 2.3. [KAFKA-3143]"""
+    """So a dead leader's partition increments its leader epoch twice; since 2.3. [KAFKA-3143]"""
     written = []
     for release in ("2.2", "2.3"):
         cluster = succeeded(control_design_of(release))
@@ -126,7 +126,7 @@ def test_partitions_that_never_had_a_leader_get_one() -> None:
 
 
 def test_notifications_are_deleted_unread() -> None:
-    """All that they are about is read anyway."""
+    """The failover reads everything that they could announce."""
     cluster = succeeded()
     notifications = [
         cluster.zookeeper.create(None, f"{LOG_DIR_EVENT_NOTIFICATION}/log_dir_event_", 1, sequential=True).path,
@@ -137,18 +137,18 @@ def test_notifications_are_deleted_unread() -> None:
 
 
 def test_a_broker_that_was_shutting_down_may_be_elected_again() -> None:
-    """Nothing in ZooKeeper says that it was."""
+    """ZooKeeper has no record of its shutdown."""
     cluster = succeeded()
     cluster.context.state.shutting_down_broker_ids = frozenset({1})
     cluster.take_over()
     assert cluster.context.is_live_broker(1)
 
 
-# What goes on
+# Unfinished work
 
 
-def test_a_started_deletion_continues() -> None:
-    """Its predecessor may have asked for all of it already, or not."""
+def test_an_unfinished_deletion_continues() -> None:
+    """Its predecessor may have sent all requests already, or not."""
     cluster = succeeded()
     cluster.ask_to_delete("t")
     cluster.take_over()
@@ -159,8 +159,8 @@ def test_a_started_deletion_continues() -> None:
     assert cluster.context.state.topics_with_deletion_started == {"t"}
 
 
-def test_deletion_of_a_topic_with_a_dead_replica_waits() -> None:
-    """No broker is told to delete anything, and no leader is elected any more."""
+def test_a_deletion_with_a_dead_replica_waits() -> None:
+    """No broker is ordered to delete anything, and no leader is elected any more."""
     cluster = succeeded()
     cluster.ask_to_delete("t")
     cluster.die(1)
@@ -169,7 +169,7 @@ def test_deletion_of_a_topic_with_a_dead_replica_waits() -> None:
     assert not any("delete" in line for line in cluster.story())
 
 
-def test_without_topic_deletion_the_node_goes() -> None:
+def test_without_topic_deletion_the_request_node_is_deleted() -> None:
     """[delete.topic.enable]"""
     cluster = EventCluster(delete_topic_enable=False)
     cluster.create_topic("t", (1, 2))
@@ -179,8 +179,8 @@ def test_without_topic_deletion_the_node_goes() -> None:
     assert cluster.state(T0).leader == 1
 
 
-def test_a_topic_that_is_gone_already_is_forgotten() -> None:
-    """Its predecessor had deleted its node, and not yet what asked for that."""
+def test_the_deletion_request_of_a_missing_topic_is_deleted() -> None:
+    """Its predecessor had deleted the topic's node, but not yet the request node."""
     cluster = succeeded()
     cluster.ask_to_delete("gone")
     assert cluster.take_over() == EventDone()
@@ -193,15 +193,15 @@ def test_a_topic_that_is_gone_already_is_forgotten() -> None:
     [("0.10.2", EventFailure.NoTopic), ("0.11", EventFailure.NoTopic), ("1.0", EventFailure.NoTopic), ("1.1", None)],
 )
 def test_until_1_0_a_leftover_deletion_request_prevents_failover(release: str, failure: EventFailure | None) -> None:
-    """The topic's nodes are gone; the failover fails, and the node stays for the next one."""
+    """The topic's nodes are gone; the failover fails, and the request node stays for the next one."""
     cluster = EventCluster(design=control_design_of(release))
     cluster.ask_to_delete("t")
     assert cluster.take_over().failure is failure
     assert cluster.exists("/admin/delete_topics/t") is (failure is not None)
 
 
-def test_a_reassignment_resumes() -> None:
-    """The topic's node says from where and to where."""
+def test_an_unfinished_reassignment_continues() -> None:
+    """The topic's node has its source and target."""
     cluster = succeeded()
     moving = ReplicaAssignment((1, 2, 3)).reassign_to((1, 2))
     cluster.zookeeper.set(None, topic_path("t"), TopicAssignment(((0, moving), (1, ReplicaAssignment((2, 3))))))
@@ -212,8 +212,8 @@ def test_a_reassignment_resumes() -> None:
     assert cluster.context.state.partitions_being_reassigned == frozenset()
 
 
-def test_a_reassignment_in_the_node_is_begun() -> None:
-    """And overrides what was under way."""
+def test_a_reassignment_requested_by_the_node_is_begun() -> None:
+    """And overrides the running one."""
     cluster = succeeded()
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T1, (3, 1)),))
     cluster.take_over()
@@ -221,8 +221,8 @@ def test_a_reassignment_in_the_node_is_begun() -> None:
     assert cluster.data(topic_path("t")).decode("t")[T1] == ReplicaAssignment((3, 1, 2), (1,), (2,))
 
 
-def test_preferred_elections_that_stand_there_are_held() -> None:
-    """Those that are needed; then the node goes, and another one is waited for."""
+def test_requested_preferred_elections_are_held() -> None:
+    """If they are needed; then the node is deleted, and watched for the next request."""
     cluster = succeeded()
     cluster.die(1)
     cluster.take_over()
@@ -237,15 +237,15 @@ def test_preferred_elections_that_stand_there_are_held() -> None:
     assert cluster.queue[-1] == Call("process_replica_leader_election")
 
 
-def test_a_replaced_controller_fails_to_delete_a_missing_node() -> None:
-    """The deletion is fenced: a controller that was deposed learns of it here at the latest."""
+def test_the_election_node_is_deleted_even_if_missing() -> None:
+    """The deletion is fenced: a deposed controller learns of its successor here at the latest."""
     cluster = succeeded()
     failed = cluster.take_over(before={12: cluster.elect_another_controller})
     assert failed == EventDone(failure=EventFailure.ControllerMoved)
 
 
 def test_a_preferred_election_of_a_partition_without_state_fails_it() -> None:
-    """Kafka takes for granted that there is one, and has another controller elected."""
+    """Kafka assumes a state, and has another controller elected."""
     cluster = succeeded()
     cluster.create_topic("u", (4,))
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (TopicPartition("u", 0),))
@@ -256,7 +256,7 @@ def test_a_preferred_election_of_a_partition_without_state_fails_it() -> None:
 def test_until_0_10_a_preferred_election_of_a_new_partition_fails_it(
     release: str, failure: EventFailure | None
 ) -> None:
-    """It is looked at before a leader is elected."""
+    """The check comes before its leader is elected."""
     cluster = EventCluster(design=control_design_of(release))
     cluster.create_topic("u", (1,))
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (TopicPartition("u", 0),))
@@ -267,7 +267,7 @@ def test_until_0_10_a_preferred_election_of_a_new_partition_fails_it(
 
 
 def asked(cluster: EventCluster) -> list[str]:
-    """What a failover asks of ZooKeeper, batch by batch and in short."""
+    """A failover's requests to ZooKeeper, batch by batch, in short form."""
     processing = cluster.controller.process(Call("on_controller_failover"))
     lines = []
     while isinstance(processing, EventWaiting):
@@ -288,7 +288,7 @@ def in_short(request: object) -> str:
 
 
 def test_reads_and_writes_in_order() -> None:
-    """A star is a watch that is armed. Handlers are there before what they are about is read."""
+    """A star is a watch that is set. Handlers are registered before their nodes are read."""
     cluster = succeeded()
     cluster.ask_to_delete("gone")
     assert asked(cluster) == [
@@ -312,10 +312,10 @@ def test_reads_and_writes_in_order() -> None:
 
 
 @rows("lists, steps", {"failover": (FAILOVER, STARTED_BY), "resignation": (RESIGNATION, STOPPED_BY)})
-def test_each_step_of_a_list_is_something_here(
+def test_each_step_of_a_list_is_implemented(
     lists: Mapping[str, tuple[Stage, ...]], steps: Mapping[Stage, Any]
 ) -> None:
-    """And nothing is here that stands in no list."""
+    """And every implemented step is in some list."""
     assert steps.keys() == {stage for stages in lists.values() for stage in stages}
 
 
@@ -328,7 +328,7 @@ MARKS = {
 
 @rows("release", [*FAILOVER])
 def test_the_order_is_that_of_the_release(release: str) -> None:
-    """Which of the metadata and the state machines comes first."""
+    """The relative order of metadata and state machines."""
     expected = [
         next((mark for name, mark in MARKS.items() if stage.name.startswith(name)), None)
         for stage in failover(release)
@@ -343,12 +343,12 @@ def test_the_order_is_that_of_the_release(release: str) -> None:
     assert [names[call] for call in calls if call in names] == [mark for mark in expected if mark]
 
 
-# It moves
+# The controller moves
 
 
 @rows("batch", range(12))
-def test_writes_of_a_replaced_controller_are_refused(batch: int) -> None:
-    """Wherever that is, all that it writes from then on is refused, and nothing is as it would have it."""
+def test_a_controller_that_moves_during_its_failover_writes_no_more(batch: int) -> None:
+    """Wherever that is, ZooKeeper refuses all its later writes, and its changes are missing."""
     cluster = succeeded()
     cluster.die(1)
     before = cluster.data(topic_path("t"))
@@ -374,7 +374,7 @@ def again(cluster: EventCluster) -> None:
 
 
 def test_resigning_clears_the_context() -> None:
-    """And has no channels."""
+    """And closes its channels."""
     cluster = succeeded()
     cluster.take_over()
     cluster.forget()
@@ -401,7 +401,7 @@ def test_a_leftover_batch_stays(clear_batch: bool) -> None:
 def test_until_0_10_a_reassignment_that_others_have_finished_was_resurrected(
     release: str, replicas: tuple[int, ...]
 ) -> None:
-    """What was being reassigned was not forgotten, and begins once more in the next failover. [B26, KAFKA-5310]"""
+    """The old controller remembered it, and begins it again in its next failover. [B26, KAFKA-5310]"""
     cluster = succeeded(control_design_of(release))
     cluster.take_over()
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T1, (3, 1)),))

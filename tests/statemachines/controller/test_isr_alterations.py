@@ -1,4 +1,4 @@
-"""What a controller that processes events makes of a leader's AlterPartition, and of what hangs on it."""
+"""How a controller with an event queue processes a leader's AlterPartition, and the consequences."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.statemachines.processing import EventCluster
 
 @pytest.fixture
 def cluster() -> EventCluster:
-    """Brokers 1, 2 and 3; t-0 is led by 1, which has it with 2."""
+    """Brokers 1, 2 and 3; t-0 is led by 1 and followed by 2."""
     cluster = EventCluster()
     cluster.create_topic("t", (1, 2))
     cluster.take_over()
@@ -24,14 +24,14 @@ def cluster() -> EventCluster:
 
 
 def wanted(cluster: EventCluster, *isr: int) -> AlterPartitionRequest:
-    """Broker 1 asks for this ISR, and knows what ZooKeeper has."""
+    """Broker 1 asks for this ISR, and knows ZooKeeper's state."""
     known = cluster.known(T0)
     data = AlterPartitionData(*T0, known.leader_epoch, isr, LeaderRecoveryState.RECOVERED, known.partition_epoch)
     return AlterPartitionRequest(1, cluster.context.state.live_broker_epochs[1], (data,))
 
 
 def test_the_isr_is_written_and_the_leader_answered(cluster: EventCluster) -> None:
-    """All brokers are told, replicas are not."""
+    """All brokers are informed, but not as replicas."""
     altered = LeaderAndIsr(1, 0, (1,), partition_epoch=1)
     assert cluster.process("process_alter_partition", wanted(cluster, 1)) == EventDone(
         AlterPartitionResponse(Errors.NONE, ((T0, altered),))
@@ -41,7 +41,7 @@ def test_the_isr_is_written_and_the_leader_answered(cluster: EventCluster) -> No
 
 
 def test_a_refused_request_is_answered_at_once(cluster: EventCluster) -> None:
-    """No ZooKeeper is asked."""
+    """Without a request to ZooKeeper."""
     request = wanted(cluster, 1)._replace(brokerEpoch=0)
     assert cluster.controller.process(Call("process_alter_partition", (request,))) == EventDone(
         AlterPartitionResponse(Errors.STALE_BROKER_EPOCH)
@@ -49,7 +49,7 @@ def test_a_refused_request_is_answered_at_once(cluster: EventCluster) -> None:
 
 
 def test_a_reassignment_ends_when_its_replicas_are_in_the_isr(cluster: EventCluster) -> None:
-    """Not before, and not without the leader's asking."""
+    """Not earlier, and only on the leader's request."""
     cluster.quietly("process_api_partition_reassignment", ((T0, (1, 3)),))
     assert cluster.context.partition_replica_assignment(T0) == (1, 3, 2)
     cluster.quietly("process_alter_partition", wanted(cluster, 1))
@@ -60,8 +60,8 @@ def test_a_reassignment_ends_when_its_replicas_are_in_the_isr(cluster: EventClus
     assert cluster.state(T0).isr == (1, 3)
 
 
-def test_a_failure_behind_the_answer_is_the_controllers(cluster: EventCluster) -> None:
-    """The leader has its answer; that the controller has moved is found out when the reassignment ends."""
+def test_a_failure_after_the_reply_concerns_the_controller_alone(cluster: EventCluster) -> None:
+    """The leader has its reply; the end of the reassignment shows that the controller has moved."""
     cluster.quietly("process_api_partition_reassignment", ((T0, (1, 3)),))
     over = cluster.process(
         "process_alter_partition", wanted(cluster, 1, 2, 3), before={3: cluster.elect_another_controller}
@@ -71,7 +71,7 @@ def test_a_failure_behind_the_answer_is_the_controllers(cluster: EventCluster) -
 
 
 def test_a_controller_move_is_not_reported_to_the_caller(cluster: EventCluster) -> None:
-    """The leader gets an error that says nothing, and the controller does not resign. [B38]"""
+    """The leader gets an error without the reason, and the controller does not resign. [B38]"""
     over = cluster.process(
         "process_alter_partition", wanted(cluster, 1), before={0: cluster.elect_another_controller}
     )
@@ -79,7 +79,7 @@ def test_a_controller_move_is_not_reported_to_the_caller(cluster: EventCluster) 
 
 
 def test_an_unsendable_request_triggers_an_election(cluster: EventCluster) -> None:
-    """And the leader is answered."""
+    """And the leader gets its reply."""
     cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=False)
     over = cluster.process("process_alter_partition", wanted(cluster, 1))
     assert over == EventDone(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR), must_reelect=True)

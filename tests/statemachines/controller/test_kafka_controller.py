@@ -1,4 +1,4 @@
-"""KafkaController: brokers that are elected, work, lose their sessions and are elected again, in each generation."""
+"""KafkaController: brokers that are elected, act, lose their sessions and are elected again, in each generation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ every_generation = pytest.mark.parametrize("release", GENERATIONS)
 
 
 class Brokers:
-    """Two brokers of a release, or more, each with its controller, and one topic that both keep."""
+    """Two or more brokers of a release, each with its controller, and one topic with replicas on both."""
 
     def __init__(
         self, release: str = "3.9", brokers: int = 2, controller: type[KafkaController] = KafkaController
@@ -54,7 +54,7 @@ class Brokers:
         )
 
     def settle(self) -> None:
-        """All do what there is to do, one step each in turn."""
+        """Run all of them, one step each in turn, until none has a step left."""
         while busy := [its for its in self.its.values() if its.has_work]:
             for controller in busy:
                 controller.advance()
@@ -86,8 +86,8 @@ class Brokers:
 
 
 @every_generation
-def test_one_controller_is_elected_and_works(release: str) -> None:
-    """It fails over, hears of a topic that is created then, and elects its leader."""
+def test_a_controller_is_elected_and_creates_a_topic(release: str) -> None:
+    """It fails over, is notified of a new topic, and elects its leader."""
     brokers = Brokers(release)
     assert brokers.active == [brokers.named]
     assert brokers.its[brokers.active[0]].context.state.epoch == brokers.epoch == 1
@@ -96,14 +96,14 @@ def test_one_controller_is_elected_and_works(release: str) -> None:
 
 
 @every_generation
-def test_a_broker_that_is_alone_hears_of_its_own_registration(release: str) -> None:
-    """Until 1.0 it is controller before it has registered, and knows of no broker when it begins."""
+def test_a_lone_broker_is_notified_of_its_own_registration(release: str) -> None:
+    """Until 1.0 it is controller before it has registered, and at first knows no broker."""
     assert Brokers(release, brokers=1).leader == 0
 
 
 @every_generation
 def test_another_is_elected_when_the_session_of_the_controller_ends(release: str) -> None:
-    """Under the next epoch; who was it comes back, registered anew, and knows nothing of its term."""
+    """Under the next epoch; the former controller registers anew, and knows nothing of its term."""
     brokers = Brokers(release)
     [first] = brokers.active
     brokers.expire(first)
@@ -122,8 +122,8 @@ def test_another_is_elected_when_the_session_of_the_controller_ends(release: str
 
 
 @every_generation
-def test_the_next_controller_elects_in_place_of_one_that_crashed(release: str) -> None:
-    """The broker that led was the controller, too; both are replaced by what the other one does."""
+def test_the_next_controller_elects_after_a_crash(release: str) -> None:
+    """The crashed broker was leader and controller; the other one replaces it in both roles."""
     brokers = Brokers(release)
     [first] = brokers.active
     session = brokers.its[first].me.session
@@ -136,15 +136,15 @@ def test_the_next_controller_elects_in_place_of_one_that_crashed(release: str) -
 
 
 @pytest.mark.parametrize("release", ["2.1", "3.9"])
-def test_a_controller_with_a_refused_write_resigns(release: str) -> None:
-    """/controller_epoch has been counted up: another one is controller, of which it hears by its own write."""
+def test_a_controller_whose_write_is_refused_resigns(release: str) -> None:
+    """/controller_epoch was incremented: its own refused write shows it that there is another controller."""
     brokers = Brokers(release)
     [first] = brokers.active
     brokers.zookeeper.delete(None, CONTROLLER)
     brokers.zookeeper.create(None, CONTROLLER, 7)
     brokers.zookeeper.set(None, CONTROLLER_EPOCH, 9)
     while brokers.zookeeper.take(brokers.its[first].me.session):
-        pass  # what its watches told is still on its way
+        pass  # its watch events are still in flight
     brokers.zookeeper.create(None, topic_path("u"), TopicAssignment(((0, ReplicaAssignment((0,))),)))
     brokers.settle()
     assert brokers.active == []
@@ -153,8 +153,8 @@ def test_a_controller_with_a_refused_write_resigns(release: str) -> None:
 
 
 @every_generation
-def test_an_operator_makes_an_election_by_deleting_the_node(release: str) -> None:
-    """Whoever wins it, there is one, under the next epoch."""
+def test_deleting_the_controller_node_causes_an_election(release: str) -> None:
+    """There is one winner, under the next epoch."""
     brokers = Brokers(release)
     brokers.zookeeper.delete(None, CONTROLLER)
     brokers.settle()
@@ -162,8 +162,8 @@ def test_an_operator_makes_an_election_by_deleting_the_node(release: str) -> Non
     assert brokers.epoch == 2
 
 
-def test_a_failover_that_fails_has_another_elected() -> None:
-    """Its requests to brokers cannot be sent; with each that tries the same happens, until one can."""
+def test_a_failed_failover_causes_an_election() -> None:
+    """Its requests to brokers cannot be sent; each new controller fails in the same way, until the last does not."""
     brokers = Brokers(brokers=1)
     its, send = brokers.its[0], brokers.its[0].events.batch.send
     failing = iter([True, True, False])
@@ -182,7 +182,7 @@ def test_a_failover_that_fails_has_another_elected() -> None:
 
 
 def test_a_broker_that_is_not_controller_refuses_requests() -> None:
-    """Each by the answer that its request has for it."""
+    """Each with the error of its request."""
     brokers = Brokers()
     [other] = [broker for broker in brokers.its if broker not in brokers.active]
     its, events = brokers.its[other], brokers.its[other].events
@@ -203,8 +203,8 @@ def test_a_broker_that_is_not_controller_refuses_requests() -> None:
     assert brokers.answers == [EventFailure.ControllerMoved, ((T0, Errors.NOT_CONTROLLER),), ()]
 
 
-def test_requests_are_answered() -> None:
-    """A broker that asks to be let go hears what it leads still."""
+def test_a_controlled_shutdown_request_is_answered() -> None:
+    """The broker receives the partitions that it still leads."""
     brokers = Brokers()
     [its] = [its for its in brokers.its.values() if its.active]
     epochs = dict(its.context.state.live_broker_epochs)
@@ -215,7 +215,7 @@ def test_requests_are_answered() -> None:
 
 
 def test_another_broker_may_create_the_epoch_first() -> None:
-    """Between the read that finds none and the creation: then it is read again."""
+    """Between the read that finds none and the creation: the broker then reads again."""
     zookeeper = ZooKeeper()
     for path in PERSISTENT_PATHS:
         zookeeper.create(None, path)
@@ -235,14 +235,14 @@ def test_another_broker_may_create_the_epoch_first() -> None:
 
 
 def test_a_new_controller_knows_no_brokers() -> None:
-    """Nor does one that crashed."""
+    """Nor does a crashed one after its restart."""
     controller = kafka_controller(1, ZooKeeper(), lambda broker, request: None)
     assert controller.active_controller_id == NO_BROKER
     assert not controller.has_work
 
 
-def test_a_stopped_controller_may_be_elected_without_failover() -> None:
-    """Until 0.10.2, whose ZkEventThread goes on. [isRunning]"""
+def test_a_controller_after_shutdown_may_be_elected_but_does_not_fail_over() -> None:
+    """Until its session is closed. In releases up to 0.10.2, where ZkEventThread still runs. [isRunning]"""
     brokers = Brokers("0.10.2")
     its = brokers.its[0]
     its.shutdown()
@@ -268,7 +268,7 @@ def test_a_controller_restarted_after_an_orderly_stop_is_elected_again(release: 
 
 @every_generation
 def test_an_unregistered_broker_is_no_controller(release: str) -> None:
-    """An operator has made its node by hand: it ends, though until 0.10.2 it was controller before it registered."""
+    """An operator created its node by hand: it ends, though until 0.10.2 it was controller before registering."""
     brokers = Brokers(release)
     brokers.its[0].crash()
     brokers.settle()

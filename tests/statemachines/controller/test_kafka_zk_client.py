@@ -1,4 +1,4 @@
-"""How a controller asks ZooKeeper: fenced, in batches, once more where the connection was lost."""
+"""A controller's requests to ZooKeeper: fenced, in batches, and repeated after a lost connection."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_each_request_has_its_answer(zookeeper: ZooKeeper) -> None:
     assert [(response.data, response.version) for response in responses[:3]] == [("old", 0), (None, 1), ("new", 1)]
 
 
-def test_a_fenced_write_is_as_good_as_a_plain_one(zookeeper: ZooKeeper) -> None:
-    """Its answers are those of the write."""
+def test_a_fenced_write_has_the_replies_of_a_plain_one(zookeeper: ZooKeeper) -> None:
+    """The fence adds no reply."""
     writes: list[Write] = [SetData("/a", "new", 0), SetData("/a", "no", 0), Create("/b"), Create("/b"), Delete("/b")]
     responses = unwrapped(retry_requests_until_connected(zookeeper, "s", fenced(writes, 0)))
     codes = [Code.OK, Code.BADVERSION, Code.OK, Code.NODEEXISTS, Code.OK]
@@ -63,8 +63,8 @@ def test_a_fenced_write_is_as_good_as_a_plain_one(zookeeper: ZooKeeper) -> None:
     assert responses[0].version == 1
 
 
-def test_a_fence_refuses_what_it_guards(zookeeper: ZooKeeper) -> None:
-    """The controller has moved, whatever the write would have come to; what went before has been done."""
+def test_a_fence_refuses_its_write(zookeeper: ZooKeeper) -> None:
+    """The controller has moved, whatever the write alone would give; earlier requests of the batch are done."""
     requests = [*fenced([Create("/b")], 0), *fenced([Create("/c"), Create("/b")], 1)]
     responses = retry_requests_until_connected(zookeeper, "s", requests)
     with pytest.raises(ControllerMoved):
@@ -74,7 +74,7 @@ def test_a_fence_refuses_what_it_guards(zookeeper: ZooKeeper) -> None:
 
 
 def test_a_fence_without_epoch_is_a_failure(zookeeper: ZooKeeper) -> None:
-    """It is not taken for another controller."""
+    """It does not count as another controller."""
     zookeeper.delete(None, CONTROLLER_EPOCH)
     with pytest.raises(RequestFailed) as failed:
         unwrapped(retry_requests_until_connected(zookeeper, "s", fenced([Create("/b")], 0)))
@@ -82,7 +82,7 @@ def test_a_fence_without_epoch_is_a_failure(zookeeper: ZooKeeper) -> None:
 
 
 def test_an_ended_session_answers_every_request(zookeeper: ZooKeeper) -> None:
-    """A read by its code, a fenced write by a failure."""
+    """A read with its code, a fenced write with a failure."""
     zookeeper.expire("s")
     requests = [GetData("/a"), *fenced([Create("/b")], 0)]
     responses = retry_requests_until_connected(zookeeper, "s", requests)
@@ -91,8 +91,8 @@ def test_an_ended_session_answers_every_request(zookeeper: ZooKeeper) -> None:
         unwrapped(responses[1:])
 
 
-def test_a_lost_connection_repeats_what_was_not_answered(zookeeper: ZooKeeper) -> None:
-    """What had been carried out is found done; what had not is done now."""
+def test_a_lost_connection_repeats_requests_without_reply(zookeeper: ZooKeeper) -> None:
+    """Executed ones turn out to be done already; the others are done now."""
     requests = fenced([Create("/b"), SetData("/a", "new", 0), Create("/c")], 0)
     responses = retry_requests_until_connected(zookeeper, "s", requests, answered=1, carried_out=2)
     assert [response.code for response in unwrapped(responses)] == [Code.OK, Code.BADVERSION, Code.OK]
@@ -101,14 +101,14 @@ def test_a_lost_connection_repeats_what_was_not_answered(zookeeper: ZooKeeper) -
 
 @pytest.mark.parametrize(("answered", "carried_out"), [(2, 1), (-1, 0), (0, 4)])
 def test_requests_that_cannot_lose_their_reply(zookeeper: ZooKeeper, answered: int, carried_out: int) -> None:
-    """More answered than carried out, or more than there were; nothing is done."""
+    """More replies than executed requests, or more than all requests; nothing is done."""
     with pytest.raises(ValueError, match="of 3 requests"):
         retry_requests_until_connected(zookeeper, "s", [Create("/b")] * 3, answered, carried_out)
     assert "/b" not in zookeeper.state.nodes
 
 
 def test_a_multi_is_fenced_as_a_whole() -> None:
-    """The check stands before its operations."""
+    """The check comes before its operations."""
     ((check, *operations),) = (
         multi.operations for multi in fenced([Multi((Create("/b"), Create("/c")))], 4) if isinstance(multi, Multi)
     )

@@ -1,4 +1,4 @@
-"""What a controller shows through JMX, in a cluster in memory."""
+"""A controller's JMX gauges, in a cluster in memory."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def with_topic(release: str = "3.9") -> Cluster:
 
 @rows("release", RELEASES)
 def test_a_broker_failure_changes_the_gauges(release: str) -> None:
-    """The partition has not its preferred leader, and brokers have changed once, whatever the release."""
+    """The partition lacks its preferred leader, and brokers have changed once, in every release."""
     cluster = with_topic(release)
     before = cluster.metrics(1)
     cluster.crash(2)
@@ -79,7 +79,7 @@ def test_an_unclean_election_counts_until_the_process_ends() -> None:
     assert cluster.metrics(1)[unclean] == 0
 
 
-def test_a_queue_shows_what_waits_and_what_was_taken() -> None:
+def test_queue_gauges_count_waiting_and_taken_requests() -> None:
     """The counts of a broker end with its channel."""
     cluster = with_topic()
     size, taken = (CHANNELS + name + ",broker-id=2" for name in ("QueueSize", "RequestRateAndQueueTimeMs"))
@@ -112,8 +112,8 @@ def test_a_gauge_is_there_since_its_release(release: str, first: str) -> None:
     assert GAUGE + first not in Cluster((1,), before).metrics(1)
 
 
-def test_a_partition_without_replicas_is_no_failure() -> None:
-    """Where Kafka would throw, a context that keeps the number of imbalanced partitions goes on."""
+def test_a_partition_without_replicas_does_not_fail() -> None:
+    """Kafka would throw here; a context that counts imbalanced partitions continues."""
     context = context_of(control_design_of("3.9"), "3.9")
     partition = TopicPartition("t", 0)
     led = LeaderIsrAndControllerEpoch(LeaderAndIsr(2, 0, (2,)), 1)

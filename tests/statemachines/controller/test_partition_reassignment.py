@@ -1,4 +1,4 @@
-"""How partitions move: what is written and sent in which order, what is refused, and what a second one does."""
+"""How partitions move: the order of writes and requests, refusals, and a second reassignment."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from tests.statemachines.processing import EventCluster
 
 @pytest.fixture
 def cluster() -> EventCluster:
-    """As 3.9 does it."""
+    """With the design of 3.9."""
     return cluster_with(ControlDesign())
 
 
 def cluster_with(design: ControlDesign) -> EventCluster:
-    """Brokers 1 to 6; partition 0 is on 1, 2 and 3, which leads; partition 1 on 1 alone."""
+    """Brokers 1 to 6; partition 0 is on 1, 2 and 3, led by 1; partition 1 is on 1 alone."""
     cluster = EventCluster((1, 2, 3, 4, 5, 6), design)
     cluster.create_topic("t", (1, 2, 3), (1,))
     cluster.take_over()
@@ -37,19 +37,19 @@ def cluster_with(design: ControlDesign) -> EventCluster:
 def reassign(
     cluster: EventCluster, *targets: tuple[TopicPartition, tuple[int, ...] | None], **interference: Any
 ) -> Any:
-    """An administrator asks; what is answered."""
+    """An administrator asks; returns the reply."""
     return cluster.process("process_api_partition_reassignment", targets, **interference)
 
 
 def caught_up(cluster: EventCluster, partition: TopicPartition, *isr: int) -> EventDone:
-    """The leader has taken replicas into its ISR, and the controller hears of it."""
+    """The leader has added replicas to its ISR, and notifies the controller."""
     cluster.leader_writes(partition, isr)
     cluster.forget()
     return cluster.process("process_partition_reassignment_isr_change", partition)
 
 
 def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> ReplicaAssignment:
-    """What the topic's node says, which is what the controller knows."""
+    """The assignment in the topic's node, which the controller must know too."""
     written = cluster.data(topic_path("t")).decode("t")[partition]
     assert isinstance(written, ReplicaAssignment)
     assert written == cluster.context.partition_full_replica_assignment(partition)
@@ -59,8 +59,8 @@ def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> ReplicaAs
 # Step by step
 
 
-def test_a_reassignment_adds_replicas(cluster: EventCluster) -> None:
-    """The node first; those that were there are told in the next epoch, and the new ones as new, twice."""
+def test_a_reassignment_begins_by_adding_replicas(cluster: EventCluster) -> None:
+    """The node first; then old replicas get the next epoch, and the new ones are informed as new, twice."""
     assert reassign(cluster, (T0, (4, 5, 6))) == EventDone(((T0, Errors.NONE),))
     assert assigned(cluster) == ReplicaAssignment((4, 5, 6, 1, 2, 3), (4, 5, 6), (1, 2, 3))
     assert assigned(cluster, T1) == ReplicaAssignment((1,))
@@ -82,7 +82,7 @@ def test_a_reassignment_adds_replicas(cluster: EventCluster) -> None:
     assert cluster.context.state.partitions_being_reassigned == {T0}
 
 
-def test_a_reassignment_waits_until_all_are_in_sync(cluster: EventCluster) -> None:
+def test_a_reassignment_waits_until_all_targets_are_in_sync(cluster: EventCluster) -> None:
     """Two of three are not enough; nothing happens."""
     reassign(cluster, (T0, (4, 5, 6)))
     caught_up(cluster, T0, 1, 2, 3, 4, 5)
@@ -90,7 +90,7 @@ def test_a_reassignment_waits_until_all_are_in_sync(cluster: EventCluster) -> No
     assert assigned(cluster).is_being_reassigned
 
 
-def test_a_reassignment_ends_with_a_new_leader_without_old_replicas(cluster: EventCluster) -> None:
+def test_a_reassignment_ends_with_a_new_leader_and_without_old_replicas(cluster: EventCluster) -> None:
     """A new leader; the old ones leave the ISR one by one, stop and delete; then the node is written."""
     reassign(cluster, (T0, (4, 5, 6)))
     caught_up(cluster, T0, 1, 2, 3, 4, 5, 6)
@@ -114,7 +114,7 @@ def test_a_reassignment_ends_with_a_new_leader_without_old_replicas(cluster: Eve
 
 
 def test_a_remaining_leader_receives_the_new_replicas(cluster: EventCluster) -> None:
-    """In the next epoch, so that it takes the removed one into its ISR no more."""
+    """In the next epoch, so that it no longer takes the removed one into its ISR."""
     reassign(cluster, (T0, (1, 2)))
     assert cluster.state(T0)[:3] == (1, 2, (1, 2))
     assert [line for line in cluster.story() if "LeaderAndIsr" in line] == [
@@ -125,15 +125,15 @@ def test_a_remaining_leader_receives_the_new_replicas(cluster: EventCluster) -> 
     assert assigned(cluster) == ReplicaAssignment((1, 2))
 
 
-def test_another_order_of_the_same_ends_at_once(cluster: EventCluster) -> None:
-    """No replica is added or removed; the preferred one is another."""
+def test_reordering_the_replicas_ends_at_once(cluster: EventCluster) -> None:
+    """No replica is added or removed; only the preferred one changes."""
     reassign(cluster, (T0, (3, 2, 1)))
     assert assigned(cluster) == ReplicaAssignment((3, 2, 1))
     assert cluster.state(T0)[:3] == (1, 1, (1, 2, 3))
 
 
-def test_a_dead_leader_that_stays_is_replaced(cluster: EventCluster) -> None:
-    """By one that it moves to."""
+def test_a_dead_leader_among_the_targets_is_replaced(cluster: EventCluster) -> None:
+    """By one of the other targets."""
     reassign(cluster, (T0, (1, 4)))
     cluster.leader_writes(T0, (1, 4))
     cluster.die(1)
@@ -144,7 +144,7 @@ def test_a_dead_leader_that_stays_is_replaced(cluster: EventCluster) -> None:
 
 
 def test_a_starting_broker_receives_the_reassignment_again(cluster: EventCluster) -> None:
-    """If a partition moves to it: the leader epoch grows once more."""
+    """If a partition moves to it: the leader epoch is incremented once more."""
     reassign(cluster, (T0, (1, 4)))
     cluster.die(4)
     cluster.quietly("process_broker_change")
@@ -155,11 +155,11 @@ def test_a_starting_broker_receives_the_reassignment_again(cluster: EventCluster
     assert any(line.startswith("4 LeaderAndIsr t-0") for line in cluster.story())
 
 
-# A second one
+# A second reassignment
 
 
-def test_a_second_one_takes_the_place_of_the_first(cluster: EventCluster) -> None:
-    """What only the first had added is stopped and deleted at once."""
+def test_a_second_reassignment_replaces_the_first(cluster: EventCluster) -> None:
+    """Replicas that only the first had added are stopped and deleted at once."""
     reassign(cluster, (T0, (1, 2, 4)))
     cluster.forget()
     reassign(cluster, (T0, (1, 2, 5)))
@@ -175,7 +175,7 @@ def test_a_second_one_takes_the_place_of_the_first(cluster: EventCluster) -> Non
 
 
 def test_a_reassignment_can_be_cancelled(cluster: EventCluster) -> None:
-    """Back to where it came from; the order is what is left of it."""
+    """Back to the original replicas; only their order may have changed."""
     reassign(cluster, (T0, (4, 2)))
     assert reassign(cluster, (T0, None)).answer == ((T0, Errors.NONE),)
     assert assigned(cluster) == ReplicaAssignment((2, 1, 3))
@@ -184,26 +184,26 @@ def test_a_reassignment_can_be_cancelled(cluster: EventCluster) -> None:
     assert cluster.context.state.partitions_being_reassigned == frozenset()
 
 
-# What is refused
+# Refusals
 
 
 @pytest.mark.parametrize("target", [(), (1, 1), (1, -1), (1, 7)])
 def test_an_impossible_assignment_is_refused(cluster: EventCluster, target: tuple[int, ...]) -> None:
-    """No replica, one twice, one that is no broker's, a new one that is not live; and nothing changes."""
+    """No replica, a duplicate, an invalid broker id, a new replica that is not live; nothing changes."""
     assert reassign(cluster, (T0, target)).answer == ((T0, Errors.INVALID_REPLICA_ASSIGNMENT),)
     assert assigned(cluster) == ReplicaAssignment((1, 2, 3))
     assert cluster.sent == []
 
 
-def test_a_dead_broker_that_has_it_already_may_keep_it(cluster: EventCluster) -> None:
-    """Only new ones have to be live."""
+def test_a_dead_replica_may_stay_assigned(cluster: EventCluster) -> None:
+    """Only new ones must be live."""
     cluster.die(3)
     cluster.quietly("process_broker_change")
     assert reassign(cluster, (T0, (3, 4))).answer == ((T0, Errors.NONE),)
 
 
 def test_cancelling_or_moving_without_need_is_answered(cluster: EventCluster) -> None:
-    """Each partition has an answer of its own."""
+    """Each partition has a reply of its own."""
     cluster.create_topic("u", (1,))
     cluster.quietly("process_topic_change")
     cluster.context.queue_topic_deletion(["u"])
@@ -221,7 +221,7 @@ def test_cancelling_or_moving_without_need_is_answered(cluster: EventCluster) ->
 
 
 def test_a_failed_reassignment_does_not_stop_the_others(cluster: EventCluster) -> None:
-    """A newer controller has written the state of the one, but not the fence: it is an unknown error."""
+    """A newer controller has written the state of one, but the fence holds: an unknown error."""
     path = "/brokers/topics/t/partitions/0/state"
     data = cluster.data(path)
     cluster.zookeeper.set(None, path, data._replace(controller_epoch=99))
@@ -231,7 +231,7 @@ def test_a_failed_reassignment_does_not_stop_the_others(cluster: EventCluster) -
 
 
 def test_a_topic_that_is_gone_in_zookeeper_is_an_error(cluster: EventCluster) -> None:
-    """Its node was deleted by hand, and is not made again."""
+    """Its node was deleted by hand, and is not created again."""
     for path in ("/partitions/1/state", "/partitions/1", "/partitions/0/state", "/partitions/0", "/partitions", ""):
         cluster.zookeeper.delete(None, f"{topic_path('t')}{path}")
     assert reassign(cluster, (T0, (1, 4))).answer == ((T0, Errors.UNKNOWN_SERVER_ERROR),)
@@ -239,14 +239,14 @@ def test_a_topic_that_is_gone_in_zookeeper_is_an_error(cluster: EventCluster) ->
 
 
 def test_a_controller_that_moves_is_not_an_error_of_a_partition(cluster: EventCluster) -> None:
-    """All of it ends, and no administrator is answered."""
+    """Everything stops, and no administrator gets a reply."""
     processed = reassign(cluster, (T0, (1, 4)), (T1, (4,)), before={1: cluster.elect_another_controller})
     assert processed == EventDone(failure=EventFailure.ControllerMoved)
     assert cluster.data(topic_path("t")) == cluster.assignment((1, 2, 3), (1,))
 
 
-def test_a_leader_that_writes_in_between_has_the_epoch_tried_again(cluster: EventCluster) -> None:
-    """With what it has written. [updateLeaderEpoch]"""
+def test_a_leaders_write_in_between_repeats_the_epoch_increment(cluster: EventCluster) -> None:
+    """On top of the leader's write. [updateLeaderEpoch]"""
     reassign(cluster, (T0, (1, 2, 3, 4)), before={4: lambda: cluster.leader_writes(T0, (1, 2))})
     assert cluster.state(T0)[:3] == (1, 1, (1, 2))
     assert cluster.known(T0)[:3] == (1, 1, (1, 2))
@@ -254,7 +254,7 @@ def test_a_leader_that_writes_in_between_has_the_epoch_tried_again(cluster: Even
 
 @pytest.mark.parametrize("batch", range(16))
 def test_the_next_controller_completes_it(cluster: EventCluster, batch: int) -> None:
-    """Wherever a controller ends, the next one comes to the same: ORS stands in the node."""
+    """Wherever a controller fails, the next one reaches the same end: the original replicas are in the node."""
     reassign(cluster, (T0, (4, 5)))
     cluster.leader_writes(T0, (1, 2, 3, 4, 5))
     for number, step in enumerate(cluster.steps("process_partition_reassignment_isr_change", T0)):
@@ -270,11 +270,11 @@ def test_the_next_controller_completes_it(cluster: EventCluster, batch: int) -> 
 
 
 @pytest.mark.parametrize("target", [None, (5,)])
-def test_a_second_one_may_lose_the_partition(cluster: EventCluster, target: tuple[int, ...] | None) -> None:
-    """Cancelled, or another: where the old replica has died, and only the new one is in sync, that is deleted.
+def test_a_second_reassignment_may_lose_the_partition(cluster: EventCluster, target: tuple[int, ...] | None) -> None:
+    """A cancellation, or another target: the old replica has died, and the only one in sync is deleted.
 
-    The controller does not ask whether a replica that stays is in sync. So it is in Kafka, from 2.4 to 3.9 with
-    ZooKeeper; the KRaft controller refuses it: it would take an unclean election.
+    The controller does not ask whether a remaining replica is in sync. Kafka with ZooKeeper does the same, from 2.4
+    to 3.9; the KRaft controller refuses it, since it would need an unclean election.
     """
     reassign(cluster, (T1, (4, 6)))
     cluster.leader_writes(T1, (1, 4))
@@ -292,7 +292,7 @@ def test_a_second_one_may_lose_the_partition(cluster: EventCluster, target: tupl
 
 @pytest.mark.parametrize("target", [None, (5,)])
 def test_with_the_proposal_dropping_the_whole_isr_is_refused(target: tuple[int, ...] | None) -> None:
-    """The proposal for that: nothing is written, and nothing deleted."""
+    """The proposal for that case: nothing is written, and nothing deleted."""
     cluster = cluster_with(ControlDesign(keep_in_sync=True))
     reassign(cluster, (T1, (4, 6)))
     cluster.leader_writes(T1, (1, 4))
@@ -305,8 +305,8 @@ def test_with_the_proposal_dropping_the_whole_isr_is_refused(target: tuple[int, 
 
 
 @pytest.mark.parametrize(("keep_leader", "answer"), [(False, Errors.NONE), (True, Errors.INVALID_REPLICA_ASSIGNMENT)])
-def test_a_second_one_takes_the_leader_away(keep_leader: bool, answer: Errors) -> None:
-    """No other is elected, though one is in sync that stays [KAFKA-14808]; a proposal refuses it."""
+def test_a_second_reassignment_removes_the_leader(keep_leader: bool, answer: Errors) -> None:
+    """No other is elected, though another target is in sync [KAFKA-14808]; a proposal refuses this."""
     cluster = cluster_with(ControlDesign(keep_leader=keep_leader))
     reassign(cluster, (T1, (4, 6)))
     cluster.leader_writes(T1, (1, 4))
@@ -325,7 +325,7 @@ def test_a_second_one_takes_the_leader_away(keep_leader: bool, answer: Errors) -
 
 @pytest.mark.parametrize(("release", "known"), [("2.3", 0), ("2.4", 1)])
 def test_an_epoch_that_was_incremented_is_known_since_2_4(release: str, known: int) -> None:
-    """Before, brokers and clients went on being told of the one before [KAFKA-9212]."""
+    """In earlier releases, brokers and clients still received the previous one [KAFKA-9212]."""
     remembers = control_design_of(release).remember_epoch
     cluster = cluster_with(ControlDesign(remember_epoch=remembers))
     reassign(cluster, (T1, (4,)))
@@ -335,7 +335,7 @@ def test_an_epoch_that_was_incremented_is_known_since_2_4(release: str, known: i
 
 @pytest.mark.parametrize(("release", "new"), [("2.6", False), ("2.7", True)])
 def test_since_2_7_added_replicas_are_notified_at_once(release: str, new: bool) -> None:
-    """Before, only as it became NewReplica: where a log directory had failed it was offline by then [KAFKA-10314]."""
+    """Earlier, only as NewReplica: after a log directory failure the replica was offline by then [KAFKA-10314]."""
     cluster = cluster_with(control_design_of(release))
     reassign(cluster, (T0, (4, 1)))
     lines = [line for line in cluster.story() if "LeaderAndIsr" in line and "4" in line.split()[0]]
@@ -343,7 +343,7 @@ def test_since_2_7_added_replicas_are_notified_at_once(release: str, new: bool) 
 
 
 def test_a_third_reassignment_elects_a_deleted_replica(cluster: EventCluster) -> None:
-    """Moved there again, who has no log any more is in the ISR still, and leads; the old replica is deleted, too."""
+    """Moved back to a deleted replica: still in the ISR, it leads without a log; the old one is deleted too."""
     reassign(cluster, (T1, (4, 6)))
     cluster.leader_writes(T1, (1, 4))
     cluster.die(1)
@@ -358,10 +358,10 @@ def test_a_third_reassignment_elects_a_deleted_replica(cluster: EventCluster) ->
 
 
 def test_a_leader_that_shrinks_its_isr_as_it_ends_loses_the_partition(cluster: EventCluster) -> None:
-    """Until 2.6, where leaders write ISRs themselves: between the look at the ISR and the election.
+    """Until 2.6, where leaders write ISRs themselves: between the read of the ISR and the election.
 
-    No replica that the partition moves to is in sync any more, and none is elected; that is not looked at. The leader
-    leaves as the last member of the ISR, is assigned no more, and deletes its log: no replica can ever lead.
+    No target is in sync any more, so the election fails, and the controller ignores that. The leader leaves as the
+    last member of the ISR, loses its assignment, and deletes its log: no replica can ever lead.
     """
     reassign(cluster, (T1, (4,)))
     cluster.leader_writes(T1, (1, 4))
@@ -372,11 +372,11 @@ def test_a_leader_that_shrinks_its_isr_as_it_ends_loses_the_partition(cluster: E
     assert "1 StopReplica t-1, delete" in cluster.story()
 
 
-# By the node
+# The request node
 
 
 def test_a_reassignment_in_the_node_is_started(cluster: EventCluster) -> None:
-    """It stays there until it has ended; then it goes, and the event is put again."""
+    """It stays until the reassignment has ended; then it is deleted, and the event is queued again."""
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)),))
     cluster.process("process_zk_partition_reassignment")
     assert assigned(cluster) == ReplicaAssignment((4, 1, 2, 3), (4,), (2, 3))
@@ -388,7 +388,7 @@ def test_a_reassignment_in_the_node_is_started(cluster: EventCluster) -> None:
 
 
 def test_the_next_controller_starts_it_once() -> None:
-    """What the node asks for is not gone on with as well, though it moves by then."""
+    """The failover does not also resume the node's reassignment, though it is under way by then."""
     cluster = EventCluster((1, 2, 3))
     cluster.create_topic("t", (1, 2))
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (3, 2)),))
@@ -397,8 +397,8 @@ def test_the_next_controller_starts_it_once() -> None:
     assert cluster.state(T0).leader_epoch == 1
 
 
-def test_changes_of_a_state_are_heard_of_while_it_moves() -> None:
-    """By a watch, from the begin to the end, as long as leaders write their ISRs themselves."""
+def test_changes_of_a_state_are_watched_during_a_reassignment() -> None:
+    """From the beginning to the end, as long as leaders write their ISRs themselves."""
     cluster = cluster_with(control_design_of("2.6"))
     watched: set[TopicPartition] = set()
     vars(cluster.controller.handlers).update(watch_isr=watched.add, unwatch_isr=watched.discard)
@@ -409,7 +409,7 @@ def test_changes_of_a_state_are_heard_of_while_it_moves() -> None:
 
 
 def test_an_impossible_reassignment_leaves_the_node(cluster: EventCluster) -> None:
-    """The rest stays there. The node is not looked at as an administrator's request is: a dead broker may be new."""
+    """The rest stays. The node is checked less than an administrator's request: a new replica may be dead."""
     nowhere = TopicPartition("v", 0)
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)), (nowhere, (1,)), (T1, (7,))))
     cluster.process("process_zk_partition_reassignment")
@@ -417,8 +417,8 @@ def test_an_impossible_reassignment_leaves_the_node(cluster: EventCluster) -> No
     assert assigned(cluster, T1) == ReplicaAssignment((7, 1), (7,), (1,))
 
 
-def test_an_administrator_takes_it_over_from_the_node(cluster: EventCluster) -> None:
-    """The partition leaves the node, and what it asked for no longer counts."""
+def test_an_administrator_replaces_the_reassignment_of_the_node(cluster: EventCluster) -> None:
+    """The partition leaves the node, and its target there no longer counts."""
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)), (T1, (4,))))
     cluster.process("process_zk_partition_reassignment")
     reassign(cluster, (T0, (5, 1)))
@@ -426,8 +426,8 @@ def test_an_administrator_takes_it_over_from_the_node(cluster: EventCluster) -> 
     assert assigned(cluster).target_replicas == (5, 1)
 
 
-def test_a_target_that_has_changed_in_the_node_stays_there(cluster: EventCluster) -> None:
-    """A node is read when it is created, not when it changes; what ended is not what stands there by now."""
+def test_a_changed_target_stays_in_the_node(cluster: EventCluster) -> None:
+    """A node is read at its creation, not when it changes; the finished target is not the one in the node."""
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)),))
     cluster.process("process_zk_partition_reassignment")
     cluster.zookeeper.set(None, REASSIGN_PARTITIONS, ((T0, (5, 1)),))
@@ -436,12 +436,12 @@ def test_a_target_that_has_changed_in_the_node_stays_there(cluster: EventCluster
 
 
 def test_without_the_node_nothing_is_done(cluster: EventCluster) -> None:
-    """The watch is armed."""
+    """The watch is set."""
     assert cluster.process("process_zk_partition_reassignment") == EventDone()
     assert cluster.sent == []
 
 
-def test_a_node_that_goes_while_it_is_rewritten_is_made_again(cluster: EventCluster) -> None:
+def test_a_node_deleted_during_a_rewrite_is_created_again(cluster: EventCluster) -> None:
     """[setOrCreatePartitionReassignment]"""
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (4, 1)), (T1, (4,))))
     cluster.process("process_zk_partition_reassignment")
@@ -453,7 +453,7 @@ def test_a_node_that_goes_while_it_is_rewritten_is_made_again(cluster: EventClus
 
 
 def test_a_notification_completes_a_caught_up_reassignment(cluster: EventCluster) -> None:
-    """All are told of the ISR; then the notification goes."""
+    """All brokers receive the ISR; then the notification is deleted."""
     reassign(cluster, (T0, (4, 1)))
     cluster.leader_writes(T0, (1, 2, 3, 4))
     cluster.forget()
@@ -464,8 +464,8 @@ def test_a_notification_completes_a_caught_up_reassignment(cluster: EventCluster
     assert not cluster.exists(path)
 
 
-def test_until_2_6_a_notification_ended_nothing() -> None:
-    """The controller watched the state of what moves, of which an event came [KAFKA-10521]."""
+def test_until_2_6_a_notification_completed_no_reassignment() -> None:
+    """The controller watched the states of moving partitions, which gave an event [KAFKA-10521]."""
     cluster = cluster_with(control_design_of("2.6"))
     reassign(cluster, (T0, (4, 1)))
     cluster.leader_writes(T0, (1, 2, 3, 4))
@@ -477,7 +477,7 @@ def test_until_2_6_a_notification_ended_nothing() -> None:
 
 
 def test_an_empty_notification_is_deleted(cluster: EventCluster) -> None:
-    """And no broker is told."""
+    """And brokers receive nothing."""
     path = cluster.zookeeper.create(None, "/isr_change_notification/isr_change_", (), sequential=True).path
     cluster.process("process_isr_change_notification")
     assert cluster.sent == []

@@ -1,4 +1,4 @@
-"""How partitions change their states: what is read, written, sent and remembered, and what stays where it fails."""
+"""How partitions change their states: reads, writes, requests, the context, and the effects of failures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def cluster() -> Cluster:
 def test_every_transition_is_that_of_the_table(
     cluster: Cluster, state: PartitionState, target: PartitionState
 ) -> None:
-    """What it has happens; what it has not is logged, changes and sends nothing, and others go on."""
+    """A row takes effect; another pair is logged, changes and sends nothing, and other partitions continue."""
     for partition in (T0, T1):
         cluster.lead(partition, 1, (1, 2, 3))
     cluster.context.put_partition_state(T0, state)
@@ -70,7 +70,7 @@ def test_every_transition_is_that_of_the_table(
         assert cluster.sent == []
 
 
-def test_an_invalid_one_does_not_stop_the_others(cluster: Cluster) -> None:
+def test_an_invalid_change_does_not_stop_the_others(cluster: Cluster) -> None:
     """T0 is new already."""
     cluster.assign(T0, 1, 2)
     cluster.assign(T1, 1, 2)
@@ -84,15 +84,15 @@ def test_an_invalid_one_does_not_stop_the_others(cluster: Cluster) -> None:
 
 
 def test_a_new_partition_gets_its_first_leader(cluster: Cluster) -> None:
-    """The first online replica leads, all online ones are in sync and told, as new; it is no election."""
+    """The first online replica leads, all online ones are in sync and informed as new; there is no election."""
     cluster.assign(T0, 4, 2, 1)
     cluster.become(NewPartition, T0)
     assert cluster.become(OnlinePartition, T0, strategy=OFFLINE) == ChangeDone()
     assert cluster.written(T0) == TopicPartitionState(LeaderAndIsr(2, 0, (2, 1)), EPOCH)
     assert cluster.known(T0) == LeaderAndIsr(2, 0, (2, 1), partition_epoch=0)
-    sent = cluster.leader_and_isr()
-    assert sent.keys() == {(1, T0), (2, T0)}
-    assert all(state.isNew and state.replicas == (4, 2, 1) for state in sent.values())
+    received = cluster.leader_and_isr()
+    assert received.keys() == {(1, T0), (2, T0)}
+    assert all(state.isNew and state.replicas == (4, 2, 1) for state in received.values())
     assert cluster.metadata()[3].partitionStates[0].offlineReplicas == (4,)
     assert cluster.context.partition_state(T0) is OnlinePartition
 
@@ -107,7 +107,7 @@ def test_a_broker_shutting_down_is_in_no_first_isr(cluster: Cluster) -> None:
 
 
 def test_a_replica_with_failed_directory_is_in_no_first_isr(cluster: Cluster) -> None:
-    """For that partition; the other one it leads."""
+    """For that partition; it leads the other one."""
     cluster.context.state.replicas_on_offline_dirs[1] = frozenset({T0})
     for partition in (T0, T1):
         cluster.assign(partition, 1, 2)
@@ -117,7 +117,7 @@ def test_a_replica_with_failed_directory_is_in_no_first_isr(cluster: Cluster) ->
 
 
 def test_a_new_partition_without_online_replica_stays_new(cluster: Cluster) -> None:
-    """Nothing is asked of ZooKeeper."""
+    """There is no request to ZooKeeper."""
     cluster.assign(T0, 4, 5)
     cluster.become(NewPartition, T0)
     assert isinstance(cluster.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE), ChangeDone)
@@ -127,7 +127,7 @@ def test_a_new_partition_without_online_replica_stays_new(cluster: Cluster) -> N
 
 
 def test_a_create_whose_reply_was_lost_leaves_the_partition_new(cluster: Cluster) -> None:
-    """The client asks again and finds what it had created itself; no broker is told of the leader. [B37]"""
+    """The client repeats the create and finds its own node; no broker receives the leader. [B37]"""
     cluster.assign(T0, 1, 2)
     cluster.become(NewPartition, T0)
     cluster.become(OnlinePartition, T0, strategy=OFFLINE, lose={2: (0, 1)})
@@ -138,8 +138,8 @@ def test_a_create_whose_reply_was_lost_leaves_the_partition_new(cluster: Cluster
     assert cluster.sent == []
 
 
-def test_a_create_whose_reply_was_lost_is_elected_for() -> None:
-    """As is proposed: in one more leader epoch, of which its replicas are told. [B37]"""
+def test_a_create_whose_reply_was_lost_leads_to_an_election() -> None:
+    """As proposed: in one more leader epoch, which its replicas receive. [B37]"""
     cluster = Cluster(design=ControlDesign(elect_if_created=True))
     cluster.assign(T0, 1, 2)
     cluster.become(NewPartition, T0)
@@ -149,8 +149,8 @@ def test_a_create_whose_reply_was_lost_is_elected_for() -> None:
     assert cluster.leader_and_isr()[2, T0].leaderEpoch == 1
 
 
-def test_a_lost_reply_to_the_nodes_above_does_no_harm(cluster: Cluster) -> None:
-    """Whether they are there already is not asked."""
+def test_a_lost_reply_for_the_parent_nodes_does_no_harm(cluster: Cluster) -> None:
+    """They may exist already."""
     cluster.assign(T0, 1, 2)
     cluster.become(NewPartition, T0)
     cluster.become(OnlinePartition, T0, strategy=OFFLINE, lose={0: (0, 1), 1: (0, 1)})
@@ -158,8 +158,8 @@ def test_a_lost_reply_to_the_nodes_above_does_no_harm(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("batch", [0, 1, 2])
-def test_a_create_that_is_fenced_cuts_the_change_short(cluster: Cluster, batch: int) -> None:
-    """Whichever of the three; the elections that were to follow do not begin."""
+def test_a_fenced_create_ends_the_change(cluster: Cluster, batch: int) -> None:
+    """In any of the three batches; the later elections do not begin."""
     cluster.assign(T0, 1, 2)
     cluster.lead(T1, 4, (1, 2, 4), replicas=(4, 1, 2))
     cluster.become(NewPartition, T0)
@@ -173,8 +173,8 @@ def test_a_create_that_is_fenced_cuts_the_change_short(cluster: Cluster, batch: 
 
 
 @pytest.mark.parametrize("batch", [0, 1, 2])
-def test_a_create_without_answer_fails_the_new_ones_only(cluster: Cluster, batch: int) -> None:
-    """Whichever of the three; the elections follow. [catch in initializeLeaderAndIsrForPartitions]"""
+def test_a_create_without_reply_fails_only_the_new_partitions(cluster: Cluster, batch: int) -> None:
+    """In any of the three batches; the elections follow. [catch in initializeLeaderAndIsrForPartitions]"""
     cluster.assign(T0, 1, 2)
     cluster.lead(T1, 4, (1, 2, 4), replicas=(4, 1, 2))
     cluster.become(NewPartition, T0)
@@ -199,7 +199,7 @@ def test_a_create_without_answer_fails_the_new_ones_only(cluster: Cluster, batch
 # Elections
 
 
-def test_an_election_reads_and_then_sets_the_same_states(cluster: Cluster) -> None:
+def test_an_election_reads_and_then_sets_at_the_read_version(cluster: Cluster) -> None:
     """Two batches: the set is at the version that was read, with the next leader epoch, fenced."""
     cluster.lead(T0, 4, (4, 2, 3), leader_epoch=6, replicas=(4, 3, 2))
     change = cluster.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE)
@@ -219,19 +219,19 @@ def test_an_election_reads_and_then_sets_the_same_states(cluster: Cluster) -> No
 
 
 def test_receivers_of_an_election(cluster: Cluster) -> None:
-    """The online replicas, not as new; and all brokers get the metadata."""
+    """The online replicas, but not as new; and all brokers get the metadata."""
     cluster.lead(T0, 4, (4, 2, 3), replicas=(4, 3, 2))
     cluster.become(OnlinePartition, T0, strategy=OFFLINE)
-    sent = cluster.leader_and_isr()
-    assert sent.keys() == {(2, T0), (3, T0)}
-    assert {(state.leader, state.leaderEpoch, state.partitionEpoch, state.isNew) for state in sent.values()} == {
+    received = cluster.leader_and_isr()
+    assert received.keys() == {(2, T0), (3, T0)}
+    assert {(state.leader, state.leaderEpoch, state.partitionEpoch, state.isNew) for state in received.values()} == {
         (3, 1, 2, False)
     }
     assert cluster.metadata().keys() == {1, 2, 3}
 
 
 def test_until_2_0_writes_are_not_fenced() -> None:
-    """A controller that has been replaced writes all the same. [B4]"""
+    """A replaced controller still writes. [B4]"""
     cluster = Cluster(design=ControlDesign(fence_zk=False))
     cluster.lead(T0, 4, (4, 2), replicas=(4, 2))
     cluster.elect_another_controller()
@@ -247,11 +247,9 @@ STRATEGIES: list[tuple[PartitionLeaderElectionStrategy, int, tuple[int, ...], se
 ]
 
 
-@pytest.mark.parametrize(
-    ("strategy", "leader", "isr", "recipients"), STRATEGIES, ids=[each[0].name for each in STRATEGIES]
-)
-def test_each_strategy(
-    strategy: PartitionLeaderElectionStrategy, leader: int, isr: tuple[int, ...], recipients: set[int]
+@pytest.mark.parametrize(("strategy", "leader", "isr", "sent"), STRATEGIES, ids=[each[0].name for each in STRATEGIES])
+def test_each_strategy_elects_its_leader(
+    strategy: PartitionLeaderElectionStrategy, leader: int, isr: tuple[int, ...], sent: set[int]
 ) -> None:
     """1 is dead, 2 shuts down, and the partition moves from 3 to 4."""
     cluster = Cluster(live=(2, 3, 4))
@@ -265,11 +263,11 @@ def test_each_strategy(
         assert cluster.version(T0) == 1
     else:
         assert cluster.state(T0)[:3] == (leader, 1, isr)
-        assert {broker for broker, _ in cluster.leader_and_isr()} == recipients
+        assert {broker for broker, _ in cluster.leader_and_isr()} == sent
 
 
 def test_a_broker_that_is_shutting_down_is_not_elected(cluster: Cluster) -> None:
-    """By no strategy, though it is first and in sync."""
+    """With any strategy, though it is first and in sync."""
     cluster.shut_down(1)
     cluster.lead(T0, 3, (1, 2, 3))
     for strategy in (OFFLINE, CONTROLLED_SHUTDOWN, REASSIGN):
@@ -278,7 +276,7 @@ def test_a_broker_that_is_shutting_down_is_not_elected(cluster: Cluster) -> None
 
 
 def test_an_election_takes_dead_replicas_out_of_the_isr(cluster: Cluster) -> None:
-    """Those that the offline strategy finds dead."""
+    """The replicas that the offline strategy finds dead."""
     cluster.lead(T0, 4, (5, 2, 4, 3), replicas=(4, 5, 2, 3))
     cluster.become(OnlinePartition, T0, strategy=OFFLINE)
     assert cluster.state(T0).isr == (2, 3)
@@ -288,7 +286,7 @@ def test_an_election_takes_dead_replicas_out_of_the_isr(cluster: Cluster) -> Non
 
 
 UNCLEAN: list[tuple[PartitionLeaderElectionStrategy, bool | None, bool, bool, list[ZkBatch]]] = [
-    # strategy, of the topic, of the broker: whether there is a leader; what is asked
+    # strategy, topic setting, broker setting: whether there is a leader; the batches
     (OFFLINE, None, False, False, [READ, CONFIGURED]),
     (OFFLINE, None, True, True, [READ, CONFIGURED, SET]),
     (OFFLINE, False, True, False, [READ, CONFIGURED]),
@@ -306,7 +304,7 @@ def test_permission_for_unclean_elections(
     elected: bool,
     batches: list[ZkBatch],
 ) -> None:
-    """The administrator, else the topic, else the broker; what is configured is read only where it counts."""
+    """The administrator decides, else the topic, else the broker; settings are read only if they matter."""
     cluster = Cluster(unclean=broker)
     cluster.lead(T0, 4, (4,), replicas=(4, 2, 3))
     if topic is not None:
@@ -342,7 +340,7 @@ def test_permission_for_unclean_elections(
 def test_until_2_3_a_topic_is_read_for_each_partition(
     release: str, answered: list[Code | None], elected: bool
 ) -> None:
-    """The latest answer counts for all of them, and a failure more than any answer; None: unclean is permitted."""
+    """The latest reply counts for all of them, and a failure outweighs any reply; None: unclean is permitted."""
     cluster = Cluster(design=control_design_of(release))
     for partition in (T0, T1):
         cluster.lead(partition, 4, (4,), replicas=(4, 2))
@@ -360,15 +358,15 @@ def test_until_2_3_a_topic_is_read_for_each_partition(
 
 
 def test_until_3_1_there_is_no_recovery_state() -> None:
-    """The state says nothing of it."""
+    """The state does not contain it."""
     cluster = Cluster(design=ControlDesign(leader_recovery=False))
     cluster.lead(T0, 4, (4,), replicas=(4, 2))
     cluster.become(OnlinePartition, T0, strategy=UNCLEAN_OFFLINE)
     assert cluster.state(T0).leader_recovery_state is LeaderRecoveryState.RECOVERED
 
 
-def test_recovery_goes_on_through_a_clean_election(cluster: Cluster) -> None:
-    """It is for the leader to end it."""
+def test_recovery_continues_through_a_clean_election(cluster: Cluster) -> None:
+    """The leader must end it."""
     cluster.lead(T0, 1, (1, 2))
     path = "/brokers/topics/t/partitions/0/state"
     recovering = cluster.state(T0)._replace(leader_recovery_state=LeaderRecoveryState.RECOVERING)
@@ -378,7 +376,7 @@ def test_recovery_goes_on_through_a_clean_election(cluster: Cluster) -> None:
 
 
 def test_topic_configuration_is_read_only_without_online_isr(cluster: Cluster) -> None:
-    """One topic is read once; the other has a partition that needs no permission, and an answer is none."""
+    """One topic is read once, and the failed read permits nothing; the other's partition needs no permission."""
     u0 = TopicPartition("u", 0)
     for partition in (T0, T1):
         cluster.lead(partition, 4, (4,), replicas=(4, 2))
@@ -403,7 +401,7 @@ def test_topic_configuration_is_read_only_without_online_isr(cluster: Cluster) -
 
 
 def test_a_conflicting_write_is_read_again(cluster: Cluster) -> None:
-    """The leader is found anew in what the other wrote; the partitions without conflict are not asked twice."""
+    """The leader is elected again from the other's write; partitions without conflict are not repeated."""
     for partition in (T0, T1):
         cluster.lead(partition, 4, (4, 1, 2), replicas=(4, 1, 2))
     handled = cluster.become(
@@ -416,18 +414,18 @@ def test_a_conflicting_write_is_read_again(cluster: Cluster) -> None:
     assert cluster.log == []
 
 
-@pytest.mark.parametrize(("release", "recipients"), [("1.0", {1, 2}), ("1.1", {2}), ("2.0", {2}), ("2.1", {1, 2})])
-def test_a_broker_shutting_down_receives_the_new_leader(release: str, recipients: set[int]) -> None:
-    """But for two releases."""
+@pytest.mark.parametrize(("release", "receivers"), [("1.0", {1, 2}), ("1.1", {2}), ("2.0", {2}), ("2.1", {1, 2})])
+def test_a_broker_shutting_down_receives_the_new_leader(release: str, receivers: set[int]) -> None:
+    """Except in two releases."""
     cluster = Cluster(design=control_design_of(release))
     cluster.shut_down(1)
     cluster.lead(T0, 1, (1, 2))
     cluster.become(OnlinePartition, T0, strategy=CONTROLLED_SHUTDOWN)
-    assert {broker for broker, _ in cluster.leader_and_isr()} == recipients
+    assert {broker for broker, _ in cluster.leader_and_isr()} == receivers
 
 
 def test_until_2_3_a_conflict_repeated_the_election_of_all() -> None:
-    """Whose state had been written is elected for again, in one more leader epoch; who is new is not."""
+    """A partition that was written already gets one more election and leader epoch; a new one does not."""
     cluster = Cluster(design=control_design_of("2.3"))
     for partition in (T0, T1):
         cluster.lead(partition, 4, (4, 1, 2), replicas=(4, 1, 2))
@@ -443,7 +441,7 @@ def test_until_2_3_a_conflict_repeated_the_election_of_all() -> None:
 
 
 def test_a_repeated_failure_is_recorded_once() -> None:
-    """Of a change that waits there are no more outcomes than partitions could come to."""
+    """So the results of a waiting change cannot outgrow its partitions."""
     cluster = Cluster(design=control_design_of("2.3"))
     cluster.lead(T0, 4, (4,), replicas=(4, 1))
     cluster.lead(T1, 4, (4, 1, 2), replicas=(4, 1, 2))
@@ -463,8 +461,8 @@ def test_a_repeated_failure_is_recorded_once() -> None:
     assert dict(change.results)[T0] is StateChangeFailure.NoLeaderElected
 
 
-def test_conflicts_go_on_as_long_as_they_do(cluster: Cluster) -> None:
-    """There is no limit."""
+def test_conflicts_are_retried_without_limit(cluster: Cluster) -> None:
+    """Each write of another causes another round."""
     cluster.lead(T0, 4, (4, 1, 2), replicas=(4, 1, 2))
     again = {number: lambda: cluster.leader_writes(T0, (4, 1, 2)) for number in range(1, 40, 2)}
     cluster.become(OnlinePartition, T0, strategy=OFFLINE, before=again)
@@ -473,7 +471,7 @@ def test_conflicts_go_on_as_long_as_they_do(cluster: Cluster) -> None:
 
 
 def test_a_set_whose_reply_was_lost_increments_the_leader_epoch_twice(cluster: Cluster) -> None:
-    """The client asks again, and finds what it had written itself."""
+    """The client repeats the write, and finds its own state."""
     cluster.lead(T0, 4, (4, 1, 2), replicas=(4, 1, 2))
     cluster.become(OnlinePartition, T0, strategy=OFFLINE, lose={1: (0, 1)})
     assert cluster.state(T0)[:3] == (1, 2, (1, 2))
@@ -482,7 +480,7 @@ def test_a_set_whose_reply_was_lost_increments_the_leader_epoch_twice(cluster: C
 
 @pytest.mark.parametrize(("release", "leader_epoch"), [("1.0", 0), ("1.1", 1), ("2.1", 1)])
 def test_until_1_0_a_preferred_replica_that_leads_is_not_elected(release: str, leader_epoch: int) -> None:
-    """Nothing is written, nobody is told, and the partition is online."""
+    """Nothing is written or sent, and the partition is online."""
     cluster = Cluster(design=control_design_of(release))
     cluster.lead(T0, 1, (1, 2, 3))
     cluster.become(OnlinePartition, T0, strategy=PREFERRED)
@@ -493,7 +491,7 @@ def test_until_1_0_a_preferred_replica_that_leads_is_not_elected(release: str, l
 
 
 def test_until_1_0_partitions_change_one_by_one() -> None:
-    """Each is read, and written, when its turn has come; what fails before takes no turn."""
+    """Each is read and written in its turn; an earlier failure takes no turn."""
     cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))
     cluster.assign(T0, 3)
     cluster.become(NewPartition, T0)
@@ -517,7 +515,7 @@ def test_until_1_0_partitions_change_one_by_one() -> None:
 
 
 def test_until_1_0_the_preferred_replica_was_elected_unless_it_led() -> None:
-    """Of one that leads already nothing is written."""
+    """If it leads already, nothing is written."""
     cluster = Cluster(design=control_design_of("1.0"))
     cluster.lead(T0, 2, (2, 1), replicas=(1, 2))
     cluster.lead(T1, 1, (1, 2))
@@ -526,7 +524,7 @@ def test_until_1_0_the_preferred_replica_was_elected_unless_it_led() -> None:
 
 
 def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
-    """What is there is what was to be written, so it counts."""
+    """The state that is found equals the intended one, so the write counts."""
     cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))
     cluster.lead(T0, 3, (3, 1))
     cluster.become(OnlinePartition, T0, strategy=OFFLINE, lose={1: (0, 1)})
@@ -535,7 +533,7 @@ def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
 
 
 def test_until_1_0_a_failed_set_is_read_again() -> None:
-    """A state that was deleted in between is one that is not there, and no error of ZooKeeper."""
+    """A state that was deleted in between counts as missing, not as an error of ZooKeeper."""
     cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))
     cluster.lead(T0, 3, (3, 1))
     gone = {1: lambda: cluster.zookeeper.delete(None, "/brokers/topics/t/partitions/0/state")}
@@ -544,7 +542,7 @@ def test_until_1_0_a_failed_set_is_read_again() -> None:
 
 
 def test_a_newer_controller_is_left_alone(cluster: Cluster) -> None:
-    """StateChangeFailed for what it wrote; others are elected for. An equal epoch is its own."""
+    """StateChangeFailed for its partition; others get their elections. An equal epoch is the controller's own."""
     cluster.lead(T0, 4, (4, 1), replicas=(4, 1), controller_epoch=EPOCH + 1)
     cluster.lead(T1, 4, (4, 1), replicas=(4, 1), controller_epoch=EPOCH)
     handled = cluster.become(OnlinePartition, T0, T1, strategy=OFFLINE)
@@ -555,8 +553,8 @@ def test_a_newer_controller_is_left_alone(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("empty", [True, False])
-def test_a_partition_without_state_is_not_elected_for(cluster: Cluster, empty: bool) -> None:
-    """Its node is gone, or has nothing in it."""
+def test_a_partition_without_state_gets_no_leader(cluster: Cluster, empty: bool) -> None:
+    """Its node is gone, or is empty."""
     cluster.lead(T0, 4, (4, 1), replicas=(4, 1))
     path = "/brokers/topics/t/partitions/0/state"
     if empty:
@@ -567,8 +565,8 @@ def test_a_partition_without_state_is_not_elected_for(cluster: Cluster, empty: b
     assert cluster.context.partition_state(T0) is OfflinePartition
 
 
-def test_a_fence_that_fails_cuts_the_change_short(cluster: Cluster) -> None:
-    """Nothing is sent, and no state changes; what the first round wrote is known, and stays in the batch."""
+def test_a_failed_fence_ends_the_change(cluster: Cluster) -> None:
+    """Nothing is sent, and no state changes; the first round's writes are cached, and stay in the batch."""
     for partition in (T0, T1):
         cluster.lead(partition, 4, (4, 1, 2), replicas=(4, 1, 2))
     handled = cluster.become(
@@ -586,8 +584,8 @@ def test_a_fence_that_fails_cuts_the_change_short(cluster: Cluster) -> None:
     assert {replica.topic_partition for replica in cluster.batch.state.leader_and_isr} == {T1}
 
 
-def test_a_session_that_ends_fails_those_that_are_left(cluster: Cluster) -> None:
-    """Reads and writes without an answer are failures, and nothing is retried."""
+def test_a_session_end_fails_the_remaining_partitions(cluster: Cluster) -> None:
+    """Reads and writes without a reply are failures, and nothing is retried."""
     cluster.lead(T0, 4, (4, 1), replicas=(4, 1))
     for answered in ([ZkResponse(Code.SESSIONEXPIRED)], None):
         change = cluster.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE)
@@ -605,7 +603,7 @@ def test_a_session_that_ends_fails_those_that_are_left(cluster: Cluster) -> None
 
 
 def test_a_dirty_batch_fails_the_whole_change(cluster: Cluster) -> None:
-    """Every partition, also one that the table refuses; no state changes, and the batch stays dirty."""
+    """Every partition, even if the table refuses it; no state changes, and the batch stays dirty."""
     cluster.assign(T0, 1)
     cluster.lead(T1, 1, (1,))
     cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=False)
@@ -617,7 +615,7 @@ def test_a_dirty_batch_fails_the_whole_change(cluster: Cluster) -> None:
 
 
 def test_the_batch_is_empty_after_a_change(cluster: Cluster) -> None:
-    """So that the next change can begin, and sends nothing of the one before."""
+    """So that the next change can begin, and does not send the previous one."""
     cluster.lead(T0, 1, (1, 2))
     for _ in range(2):
         cluster.sent.clear()
@@ -626,7 +624,7 @@ def test_the_batch_is_empty_after_a_change(cluster: Cluster) -> None:
 
 
 def test_an_unsendable_request_fails_the_whole_change() -> None:
-    """Though it has been written, and the states have changed."""
+    """Though the states are written, and have changed."""
 
     def send(broker: int, request: object) -> None:
         raise ConnectionError("no channel")
@@ -642,7 +640,7 @@ def test_an_unsendable_request_fails_the_whole_change() -> None:
 
 
 def test_startup_derives_the_states_and_elects(cluster: Cluster) -> None:
-    """Without a leader ever new, and online now; with a live one let be; with a dead one elected for."""
+    """Partitions without leader ever are new, then online; a live leader stays; a dead one is replaced."""
     t2 = TopicPartition("t", 2)
     cluster.assign(T0, 2, 3)
     cluster.lead(T1, 1, (1, 2))
@@ -662,7 +660,7 @@ def test_a_leader_that_is_shutting_down_is_offline_at_startup(cluster: Cluster) 
 
 
 def test_a_topic_to_be_deleted_is_not_triggered(cluster: Cluster) -> None:
-    """Of the other topics only one that is asked for."""
+    """Of the other topics, only the requested one."""
     u0, v0 = TopicPartition("u", 0), TopicPartition("v", 0)
     for partition in (T0, u0, v0):
         cluster.lead(partition, 4, (4, 1), replicas=(4, 1))
@@ -674,7 +672,7 @@ def test_a_topic_to_be_deleted_is_not_triggered(cluster: Cluster) -> None:
 
 
 def test_a_partition_whose_topic_was_removed_can_still_be_triggered(cluster: Cluster) -> None:
-    """Its state stays when the topic goes; there is nothing to elect from. [removeTopic]"""
+    """Its state stays when the topic is removed; there is nothing to elect from. [removeTopic]"""
     cluster.lead(T0, 4, (4, 1), replicas=(4, 1))
     cluster.context.remove_topic("t")
     cluster.zookeeper.delete(None, "/brokers/topics/t/partitions/0/state")
@@ -682,8 +680,8 @@ def test_a_partition_whose_topic_was_removed_can_still_be_triggered(cluster: Clu
     assert handled.results == ((T0, StateChangeFailure.NoLeaderAndIsr),)
 
 
-def test_until_2_2_a_topic_that_is_triggered_has_all_that_have_a_state() -> None:
-    """Those of an earlier topic of its name, too, which was removed. [triggerOnlinePartitionStateChange, 2.2]"""
+def test_until_2_2_a_trigger_of_a_topic_covers_all_partitions_with_a_state() -> None:
+    """Even those of an earlier, removed topic with the same name. [triggerOnlinePartitionStateChange, 2.2]"""
     triggered = []
     for release in ("2.2", "2.3"):
         cluster = Cluster(design=control_design_of(release))
@@ -695,11 +693,11 @@ def test_until_2_2_a_topic_that_is_triggered_has_all_that_have_a_state() -> None
     assert triggered == [[T0], []]
 
 
-# Values, and what is refused
+# Values and refusals
 
 
 def test_a_change_is_a_value(cluster: Cluster) -> None:
-    """It can be hashed, compared, stored, and gone on with by another machine over the same context."""
+    """It can be hashed, compared, stored, and continued by another machine over the same context."""
     cluster.lead(T0, 4, (4, 1), replicas=(4, 1))
     change = cluster.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE)
     steps = 0
@@ -728,7 +726,7 @@ REFUSED: list[tuple[Any, Any, Any, str]] = [
 def test_impossible_changes_are_refused(
     cluster: Cluster, partitions: Any, target: Any, strategy: Any, said: str
 ) -> None:
-    """One error that names it, and nothing has changed."""
+    """One error with the value; nothing changes."""
     cluster.lead(T0, 1, (1, 2))
     before = pickle.dumps((cluster.context.state, cluster.batch.state))
     with pytest.raises(ValueError, match=said):
@@ -736,8 +734,8 @@ def test_impossible_changes_are_refused(
     assert pickle.dumps((cluster.context.state, cluster.batch.state)) == before
 
 
-def test_an_answer_too_few_is_refused(cluster: Cluster) -> None:
-    """A driver that does not make the whole batch is told so."""
+def test_a_missing_response_is_refused(cluster: Cluster) -> None:
+    """For a driver that does not send the whole batch."""
     cluster.lead(T0, 4, (4, 1), replicas=(4, 1))
     change = cluster.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE)
     assert isinstance(change, PartitionStateChange)
@@ -746,6 +744,6 @@ def test_an_answer_too_few_is_refused(cluster: Cluster) -> None:
 
 
 def test_an_empty_change_does_nothing(cluster: Cluster) -> None:
-    """A dirty batch is not even looked at."""
+    """It does not even check for a dirty batch."""
     cluster.batch.add_update_metadata_request_for_brokers([1])
     assert cluster.partitions.handle_state_changes([], NonExistentPartition) == ChangeDone()

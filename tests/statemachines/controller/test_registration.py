@@ -1,4 +1,4 @@
-"""How a broker registers, and what becomes of its process and its session, against a ZooKeeper in memory."""
+"""How a broker registers, and the life of its process and session, against a ZooKeeper in memory."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ from tests.statemachines.electing import (
 def test_a_fresh_process_starts_and_one_that_lost_its_session_elects_again(
     zookeeper: ZooKeeper, release: str
 ) -> None:
-    """Startup for the one, maybeResign and elect for the other; both register first."""
+    """Startup for the first, maybeResign and elect for the second; both register first."""
     controller = short(zookeeper, release=release)
     assert ControllerProcess().agenda == STOPPED
     fresh = controller.connect(controller.start(), 7)
@@ -90,7 +90,7 @@ def test_a_fresh_process_starts_and_one_that_lost_its_session_elects_again(
     ("release", "to_do"), [("0.10.1", "queue"), ("0.10.2", "queue"), ("1.0", "posted"), ("2.0", ""), ("2.1", "")]
 )
 def test_a_process_starts_with_its_controller_until_1_0(zookeeper: ZooKeeper, release: str, to_do: str) -> None:
-    """The health check, which registers it, is for later, or for another thread."""
+    """The health check, which registers it, comes later, or in another thread."""
     controller = whole(zookeeper, release=release)
     first = () if to_do else (ControllerStep.RegisterBroker,)
     waits: dict[str, Any] = {to_do: (HEALTHCHECK,)} if to_do else {}
@@ -106,7 +106,7 @@ def test_a_process_starts_with_its_controller_until_1_0(zookeeper: ZooKeeper, re
 
 @in_0_10
 def test_in_0_10_a_broker_registers_when_its_controller_has_started(zookeeper: ZooKeeper, release: str) -> None:
-    """Its failover has not seen the broker itself; it hears of it as of any other."""
+    """Its failover does not see the broker itself, which it notices later like any other."""
     controller = whole(zookeeper, release=release)
     me = run(controller, controller.connect(controller.start(), 7))
     assert (me.failover_done, me.context.live_brokers, zookeeper.exists(None, OWN)) == (True, frozenset(), None)
@@ -118,8 +118,8 @@ def test_in_0_10_a_broker_registers_when_its_controller_has_started(zookeeper: Z
     assert settle(controller, me).context.live_brokers == frozenset({"0"})
 
 
-def test_in_0_11_a_broker_registers_beside_its_controllers_start(zookeeper: ZooKeeper) -> None:
-    """At any time: what the other thread does is not touched."""
+def test_in_0_11_a_broker_registers_during_its_controllers_start(zookeeper: ZooKeeper) -> None:
+    """At any time, without affecting the other thread."""
     controller = whole(zookeeper, release="1.0")
     me = controller.connect(controller.start(), 7)
     me = until(ControllerStep.IncrementEpoch, controller, me)
@@ -161,7 +161,7 @@ def test_a_start_fails_while_the_predecessors_registration_is_there(
 
 @every_release
 def test_the_session_of_a_dead_process_remains(zookeeper: ZooKeeper, release: str) -> None:
-    """Its connection goes, with its watches; /controller stays until the session ends."""
+    """Its connection and watches are gone; /controller stays until the session ends."""
     me = settled(zookeeper, release=release)
     assert 0 in zookeeper.state.data_watches[CONTROLLER]
     assert short(zookeeper, release=release).stop(me) == ControllerProcess()
@@ -170,14 +170,14 @@ def test_the_session_of_a_dead_process_remains(zookeeper: ZooKeeper, release: st
 
 
 def test_a_process_that_dies_before_it_has_a_session_leaves_nothing(zookeeper: ZooKeeper) -> None:
-    """There is no connection to lose."""
+    """It has no connection."""
     controller = short(zookeeper)
     assert controller.stop(controller.start()) == ControllerProcess()
 
 
 @since_1_1
 def test_a_request_that_finds_the_session_ended_resigns(zookeeper: ZooKeeper, release: str) -> None:
-    """The broker goes for a new session, and what was queued is forgotten."""
+    """The broker asks for a new session, and drops its queued events."""
     me = elected(zookeeper, 0, release)
     assert me.queue == (CHANGED,)
     zookeeper.expire(0)
@@ -186,7 +186,7 @@ def test_a_request_that_finds_the_session_ended_resigns(zookeeper: ZooKeeper, re
 
 
 def test_the_end_of_a_session_is_a_resignation(zookeeper: ZooKeeper) -> None:
-    """Only the session in which it registered is remembered, to know what that left."""
+    """Only the session of its registration is remembered, to recognize the leftover node."""
     me = in_office(zookeeper)._replace(registration=0)
     zookeeper.expire(0)
     assert whole(zookeeper).read_brokers(me.with_steps(*BROKER_CHANGE)).controller == ControllerProcess(
@@ -195,7 +195,7 @@ def test_the_end_of_a_session_is_a_resignation(zookeeper: ZooKeeper) -> None:
 
 
 def test_a_restarted_client_keeps_its_old_session(zookeeper: ZooKeeper) -> None:
-    """It resigns, and what was queued goes, as if the session had ended. [KAFKA-13461]"""
+    """It resigns, and its queue is dropped, as if the session had ended. [KAFKA-13461]"""
     me = in_office(zookeeper)._replace(registration=0, queue=(BROKER, CHANGED))
     assert whole(zookeeper).begin_anew(me) == at(*EXPIRED[1:], registration=0)
     assert 0 in zookeeper.state.sessions
@@ -203,8 +203,8 @@ def test_a_restarted_client_keeps_its_old_session(zookeeper: ZooKeeper) -> None:
 
 @until_1_0
 @pytest.mark.parametrize("listens", [False, True])
-def test_new_session_events_follow_earlier_events(zookeeper: ZooKeeper, release: str, listens: bool) -> None:
-    """The controller, the registration, children, data: in this order, and of brokers only who listens to them.
+def test_a_new_sessions_events_follow_the_earlier_ones(zookeeper: ZooKeeper, release: str, listens: bool) -> None:
+    """Controller, registration, children, data: in this order; changes of brokers only if it listens to them.
 
     [ZkClient.fireNewSessionEvents, then fireAllEvents, which fires the listeners of children first]
     """
@@ -226,8 +226,8 @@ def test_new_session_events_follow_earlier_events(zookeeper: ZooKeeper, release:
 
 
 @until_1_0
-def test_the_connection_of_an_old_session_tells_nothing_any_more(zookeeper: ZooKeeper, release: str) -> None:
-    """What was on its way is lost, and its watches with it."""
+def test_the_connection_of_an_old_session_delivers_no_events(zookeeper: ZooKeeper, release: str) -> None:
+    """Events in flight are lost, and so are its watches."""
     zookeeper.exists(0, CONTROLLER, watch=True)
     zookeeper.state.events[0] = (Event(CHILDREN, BROKER_IDS),)
     del zookeeper.state.sessions[0]
@@ -258,7 +258,7 @@ AGAIN = [
 def test_until_1_0_a_request_begins_in_one_session_and_is_served_in_another(
     zookeeper: ZooKeeper, release: str, row: tuple[ControllerStep, ...]
 ) -> None:
-    """Nothing is forgotten meanwhile. [ZkClient.retryUntilConnected]"""
+    """The broker forgets nothing meanwhile. [ZkClient.retryUntilConnected]"""
     controller = whole(zookeeper, release=release)
     me = at(*row, active=True, handlers_registered=True, partition_state_version=0, live_brokers=frozenset({"9"}))
     zookeeper.expire(0)
@@ -274,7 +274,7 @@ def test_until_1_0_a_request_begins_in_one_session_and_is_served_in_another(
 
 @pytest.mark.parametrize("row", [*AGAIN, ELECTION[Election.cas_checked]], ids=lambda row: row[0].name)
 def test_since_1_1_no_request_spans_two_sessions(zookeeper: ZooKeeper, row: tuple[ControllerStep, ...]) -> None:
-    """Whatever it was, it fails, and what was queued behind it is gone."""
+    """Every request fails, and the events queued after it are gone."""
     me = at(*row, active=True, handlers_registered=True, partition_state_version=0, queue=(BROKER,))
     zookeeper.expire(0)
     assert next_of(whole(zookeeper, release="2.0"), me).controller == ControllerProcess(EXPIRED)
@@ -285,7 +285,7 @@ def test_since_1_1_no_request_spans_two_sessions(zookeeper: ZooKeeper, row: tupl
 def test_in_0_10_an_election_whose_session_ends_fails_and_resigns_nothing(
     zookeeper: ZooKeeper, release: str, step: ControllerStep
 ) -> None:
-    """Neither the create nor the look at whose it is waits for another session; what an earlier term left stays."""
+    """Neither the create nor the read of its owner waits for another session; leftovers of an earlier term stay."""
     me = at(
         step,
         ControllerStep.ReadEpoch,
@@ -323,12 +323,12 @@ FAILS = {
     ControllerStep.CreateController,
     ControllerStep.CheckController,
 }
-"""What ZKCheckedEphemeral does, which stays with its session."""
+"""The steps of ZKCheckedEphemeral, which stays with its session."""
 
 
 @until_1_0
 def test_until_1_0_every_request_waits_for_the_next_session_or_fails(zookeeper: ZooKeeper, release: str) -> None:
-    """All that a broker may be about to do is one or the other."""
+    """Every possible step is one or the other."""
     design = whole(zookeeper, release=release).design
     rows = (set(agendas(design)) | set(listener_agendas(design))) - never(design)
     waits = {row[0] for row in AGAIN}
@@ -341,7 +341,7 @@ def test_until_1_0_every_request_waits_for_the_next_session_or_fails(zookeeper: 
 def test_an_election_that_lost_its_reply_and_its_session_deletes_the_node_in_the_next(
     zookeeper: ZooKeeper, release: str
 ) -> None:
-    """It was elected for a moment; by now another broker is, and it is that one's node. (B43)"""
+    """It was elected for a moment; by now another broker is, and the node belongs to that one. (B43)"""
     controller = whole(zookeeper, release=release)
     me = until(ControllerStep.CreateController, controller, at(ControllerStep.Elect))
     assert controller.lose_reply(me)
@@ -360,7 +360,7 @@ def test_an_election_that_lost_its_reply_and_its_session_deletes_the_node_in_the
 def test_until_1_0_a_registration_whose_session_ends_fails(
     zookeeper: ZooKeeper, release: str, step: ControllerStep
 ) -> None:
-    """A start stops with it; a running broker will be told of its next session, and tries then."""
+    """A start stops with it; a running broker is notified of its next session, and tries then."""
     zookeeper.expire(0)
     controller = whole(zookeeper, release=release)
     started = next_of(controller, at(step, ControllerStep.Serve))
@@ -372,7 +372,7 @@ def test_until_1_0_a_registration_whose_session_ends_fails(
 
 @pytest.mark.parametrize(("release", "kept"), [("0.10.1", True), ("0.10.2", True), ("1.0", True), ("2.0", False)])
 def test_until_1_0_events_of_an_ended_session_are_kept(zookeeper: ZooKeeper, release: str, kept: bool) -> None:
-    """Since then it goes with all that is queued."""
+    """Since then it is dropped with the whole queue."""
     me = settled(zookeeper, release=release).with_steps(ControllerStep.ReadStates)
     zookeeper.expire(0, seen=1)
     after = whole(zookeeper, release=release).read_states(me).controller
@@ -393,10 +393,10 @@ REGISTRATION = [
 
 
 @pytest.mark.parametrize(("release", "is_beside"), [("0.10.2", False), ("1.0", True), ("2.1", False)])
-def test_zk_event_thread_registers_where_it_is_another_thread(
+def test_zk_event_thread_registers_if_it_is_another_thread(
     zookeeper: ZooKeeper, release: str, is_beside: bool
 ) -> None:
-    """The controller's thread is about to do what it was, before and after."""
+    """The controller's thread has the same next steps before and after."""
     controller = whole(zookeeper, release=release)
     waits, registers = Agenda((ControllerStep.MaybeResign,)), Agenda((ControllerStep.RegisterBroker,))
     me = at(*waits, listener_agenda=registers) if is_beside else at(*registers)
@@ -407,7 +407,7 @@ def test_zk_event_thread_registers_where_it_is_another_thread(
 
 
 def test_a_start_that_fails_ends_both_threads(zookeeper: ZooKeeper) -> None:
-    """Nothing is left of the process."""
+    """The process has no fields left."""
     zookeeper.create(1, OWN, ephemeral=True)
     row = HANDLING[Threads.queue][ControllerEvent.Healthcheck]
     answer = short(zookeeper, release="1.0").step(ControllerStep.RegisterBroker)(
@@ -420,7 +420,7 @@ def test_a_start_that_fails_ends_both_threads(zookeeper: ZooKeeper) -> None:
 def test_until_1_0_a_request_is_repeated_in_the_next_session(
     zookeeper: ZooKeeper, release: str, repeated: bool
 ) -> None:
-    """But for those that create an ephemeral, and look whose it is."""
+    """Except those that create an ephemeral node, and read its owner."""
     controller = whole(zookeeper, release=release)
     again = {*STEPS} - CREATES - REGISTERS if repeated else set()
     assert {do for do in STEPS if is_repeated(controller.design, do)} == again
@@ -428,7 +428,7 @@ def test_until_1_0_a_request_is_repeated_in_the_next_session(
 
 @pytest.mark.parametrize(("release", "row"), REGISTRATION)
 def test_a_refused_registration_reads_the_owner(zookeeper: ZooKeeper, release: str, row: Agenda) -> None:
-    """It was its own request, whose reply was lost: it is registered, and goes on, if there is more to do."""
+    """Its own earlier request created the node, with a lost reply: it is registered, and continues."""
     me = at(*row)
     controller = whole(zookeeper, release=release)
     assert controller.lose_reply(me)
@@ -440,14 +440,14 @@ def test_a_refused_registration_reads_the_owner(zookeeper: ZooKeeper, release: s
 
 
 @pytest.mark.parametrize(("release", "row"), REGISTRATION)
-def test_a_registration_that_is_gone_by_now_is_tried_again(zookeeper: ZooKeeper, release: str, row: Agenda) -> None:
-    """NONODE, as Kafka means to do it, and did until 2.1."""
+def test_a_vanished_registration_is_tried_again(zookeeper: ZooKeeper, release: str, row: Agenda) -> None:
+    """NONODE, as Kafka intends, and did until 2.1."""
     controller = whole(zookeeper, release=release, registers_again=True)
     answer = controller.check_registration(at(ControllerStep.CheckRegistration, *row[1:]))
     assert (answer.controller, answer.description) == (at(*row), "NONODE: once more")
 
 
-def test_since_2_2_a_registration_that_is_gone_by_now_is_an_error(zookeeper: ZooKeeper) -> None:
+def test_since_2_2_a_vanished_registration_is_an_error(zookeeper: ZooKeeper) -> None:
     """In a new session the event is dropped, and with it the election; a start fails, and ends the process."""
     controller = whole(zookeeper)
     answer = controller.check_registration(at(ControllerStep.CheckRegistration, *EXPIRED[2:]))
@@ -465,7 +465,7 @@ def test_since_2_2_a_registration_that_is_gone_by_now_is_an_error(zookeeper: Zoo
 def test_since_1_1_a_first_registration_whose_session_has_ended_ends_the_process(
     zookeeper: ZooKeeper, release: str, do: ControllerStep
 ) -> None:
-    """Its main thread registers then. Later it is the controller's thread, which goes on in the next session."""
+    """Its main thread registers then. Later it is the controller's thread, which continues in the next session."""
     controller = whole(zookeeper, release=release)
     zookeeper.expire(0)
     answer = next_of(controller, at(do, *STARTUP[Threads.barrier][2:]))
@@ -474,13 +474,13 @@ def test_since_1_1_a_first_registration_whose_session_has_ended_ends_the_process
 
 
 def left_by(zookeeper: ZooKeeper, session: int) -> None:
-    """A registration of broker 0 whose session has ended, while the node stands. [ZOOKEEPER-2985]"""
+    """A registration of broker 0 whose session has ended, but whose node still exists. [ZOOKEEPER-2985]"""
     zookeeper.create(session, OWN, ephemeral=True)
     del zookeeper.state.sessions[session]
 
 
-def test_a_broker_deletes_what_an_older_session_of_its_own_left(zookeeper: ZooKeeper) -> None:
-    """And registers in its present one. [KAFKA-7165]"""
+def test_a_broker_deletes_the_node_of_its_own_older_session(zookeeper: ZooKeeper) -> None:
+    """And registers in its current one. [KAFKA-7165]"""
     left_by(zookeeper, 1)
     controller = whole(zookeeper, ephemeral_owner_check=True)
     me = at(ControllerStep.CheckRegistration, *EXPIRED[2:], registration=1)
@@ -492,16 +492,16 @@ def test_a_broker_deletes_what_an_older_session_of_its_own_left(zookeeper: ZooKe
     assert controller.register_broker(answer.controller).controller == at(*EXPIRED[2:], registration=0)
 
 
-def test_deleting_a_node_of_an_older_session_tolerates_nonode(zookeeper: ZooKeeper) -> None:
-    """NONODE is as good."""
+def test_the_node_of_an_older_session_may_vanish_earlier(zookeeper: ZooKeeper) -> None:
+    """NONODE counts as success."""
     answer = whole(zookeeper, ephemeral_owner_check=True).delete_registration(
         at(ControllerStep.DeleteRegistration, *EXPIRED[1:])
     )
     assert (answer.controller, answer.description) == (at(*EXPIRED[1:]), "NONODE: it is gone already")
 
 
-def test_without_the_check_a_broker_does_not_know_its_older_session(zookeeper: ZooKeeper) -> None:
-    """B23: the event is dropped, with the watch and the election that were to follow."""
+def test_without_the_check_a_broker_does_not_recognize_its_older_session(zookeeper: ZooKeeper) -> None:
+    """B23: the event is dropped, with the watch and the election that should follow."""
     left_by(zookeeper, 1)
     controller = whole(zookeeper)
     assert controller.register_broker(at(*EXPIRED[1:])).controller.registration is None
@@ -521,7 +521,7 @@ def test_anothers_registration_fails_a_start(zookeeper: ZooKeeper, ephemeral_own
 
 @pytest.mark.parametrize("release", list(RELEASES))
 def test_a_registration_made_by_hand_fails_a_start(zookeeper: ZooKeeper, release: str) -> None:
-    """In every release: a persistent node has no owner, which is no older session of a process that never had one."""
+    """In every release: a persistent node has no owner, so it is not left by an older session of the process."""
     zookeeper.create(None, OWN)
     design = design_of(release)
     controller = OnePartitionController(design, zookeeper, 0)
@@ -540,7 +540,7 @@ def test_a_registration_made_by_hand_fails_a_start(zookeeper: ZooKeeper, release
 def test_anothers_registration_leaves_a_running_broker_idle(
     zookeeper: ZooKeeper, ephemeral_owner_check: bool
 ) -> None:
-    """It lives on in its session, unregistered."""
+    """It continues in its session, unregistered."""
     zookeeper.create(1, OWN, ephemeral=True)
     controller = whole(zookeeper, ephemeral_owner_check=ephemeral_owner_check)
     answer = controller.check_registration(at(ControllerStep.CheckRegistration, *EXPIRED[2:], registration=2))
@@ -549,8 +549,8 @@ def test_anothers_registration_leaves_a_running_broker_idle(
 
 
 @until_1_0
-def test_until_1_0_a_broker_that_cannot_register_is_elected_all_the_same(zookeeper: ZooKeeper, release: str) -> None:
-    """B23: its controller is told by itself."""
+def test_until_1_0_a_broker_that_cannot_register_is_still_elected(zookeeper: ZooKeeper, release: str) -> None:
+    """B23: its controller gets an event of its own."""
     zookeeper.create(1, OWN, ephemeral=True)
     zookeeper.connect(5)
     me = at(session=5, **heard(release, SESSION_EXPIRATION, SESSION_EXPIRE))

@@ -1,4 +1,4 @@
-"""How leaders are elected for who asks: the node, an administrator, and the rebalance."""
+"""Leader elections on request: by the node, by an administrator, and by the rebalance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOWHERE = TopicPartition("u", 0)
 
 
 def astray(design: ControlDesign | None = None, unclean: bool = False) -> EventCluster:
-    """Broker 1 was away: 2 leads what prefers 1, which is in sync of partition 0, and not of 1; 2 is at home."""
+    """Broker 1 was away: 2 leads partitions that prefer 1, in sync in partition 0 but not in 1; 2 leads its own."""
     cluster = EventCluster(design=design, unclean=unclean)
     cluster.create_topic("t", (1, 2, 3), (1, 2), (2, 1))
     cluster.take_over()
@@ -40,23 +40,23 @@ def astray(design: ControlDesign | None = None, unclean: bool = False) -> EventC
 
 @pytest.fixture
 def cluster() -> EventCluster:
-    """As of today."""
+    """With the newest design."""
     return astray()
 
 
 def elect(cluster: EventCluster, *partitions: TopicPartition, kind: ElectionType = ElectionType.PREFERRED) -> Any:
-    """An administrator asks for elections; what is answered."""
+    """An administrator asks for elections; returns the reply."""
     processed = cluster.process(
         "process_replica_leader_election", partitions, kind, ElectionTrigger.AdminClientTriggered
     )
     return processed.answer
 
 
-# By the node
+# The request node
 
 
 def test_the_preferred_replica_is_elected_and_the_isr_stays(cluster: EventCluster) -> None:
-    """All replicas are told; then the node goes, and the event is put again, which arms the watch."""
+    """All replicas are informed; then the node is deleted, and the event is queued again, which sets the watch."""
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0,))
     assert cluster.process("process_replica_leader_election").failure is None
     assert cluster.state(T0)[:3] == (1, 2, (2, 3, 1))
@@ -69,7 +69,7 @@ def test_the_preferred_replica_is_elected_and_the_isr_stays(cluster: EventCluste
 
 
 def test_an_out_of_sync_preferred_replica_is_not_elected(cluster: EventCluster) -> None:
-    """The node goes all the same."""
+    """But the node is deleted."""
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T1, T2, NOWHERE))
     cluster.process("process_replica_leader_election")
     assert [cluster.state(each).leader for each in (T1, T2)] == [2, 2]
@@ -78,14 +78,14 @@ def test_an_out_of_sync_preferred_replica_is_not_elected(cluster: EventCluster) 
     assert not cluster.exists(PREFERRED_REPLICA_ELECTION)
 
 
-def test_without_the_node_the_watch_is_armed_and_that_is_all(cluster: EventCluster) -> None:
-    """So that the next one is heard of."""
+def test_without_the_node_only_the_watch_is_set(cluster: EventCluster) -> None:
+    """For the next request."""
     queued = len(cluster.queue)
     assert cluster.process("process_replica_leader_election") == EventDone()
     assert len(cluster.queue) == queued
 
 
-def test_a_partition_that_never_had_a_leader_stops_it(cluster: EventCluster) -> None:
+def test_a_partition_that_never_had_a_leader_stops_the_election(cluster: EventCluster) -> None:
     """No replica is elected, and the node stays."""
     cluster.create_topic("u", (4,))
     cluster.quietly("process_topic_change")
@@ -95,8 +95,8 @@ def test_a_partition_that_never_had_a_leader_stops_it(cluster: EventCluster) -> 
     assert cluster.exists(PREFERRED_REPLICA_ELECTION)
 
 
-def test_the_node_stays_where_the_controller_moves(cluster: EventCluster) -> None:
-    """Its deletion is tried, and refused; nothing is put into the queue."""
+def test_the_node_stays_if_the_controller_moves(cluster: EventCluster) -> None:
+    """The deletion is refused; nothing is queued."""
     queued = len(cluster.queue)
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0,))
     processed = cluster.process("process_replica_leader_election", before={3: cluster.elect_another_controller})
@@ -106,7 +106,7 @@ def test_the_node_stays_where_the_controller_moves(cluster: EventCluster) -> Non
 
 
 @pytest.mark.parametrize(("release", "epochs"), [("2.1", [2, 2]), ("2.2", [2, 1])])
-def test_until_2_1_a_current_leader_was_elected_again(release: str, epochs: list[int]) -> None:
+def test_until_2_1_a_leading_preferred_replica_was_elected_again(release: str, epochs: list[int]) -> None:
     """In a new leader epoch. [KAFKA-5692]"""
     cluster = astray(control_design_of(release))
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0, T2))
@@ -116,7 +116,7 @@ def test_until_2_1_a_current_leader_was_elected_again(release: str, epochs: list
 
 
 def test_until_2_1_the_node_stayed_with_an_unknown_partition() -> None:
-    """Which has come to have a state by that; others are elected for."""
+    """The partition gets a state by that; others get their elections."""
     cluster = astray(control_design_of("2.1"))
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0, NOWHERE))
     assert cluster.process("process_replica_leader_election").failure is EventFailure.NeverLed
@@ -125,8 +125,8 @@ def test_until_2_1_the_node_stayed_with_an_unknown_partition() -> None:
     assert cluster.exists(PREFERRED_REPLICA_ELECTION)
 
 
-def test_the_node_stays_with_a_partition_that_has_no_replica_any_more() -> None:
-    """The log would say whether its preferred replica leads now."""
+def test_the_node_stays_with_a_partition_without_replicas() -> None:
+    """The log line would need its preferred replica."""
     cluster = astray()
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0,))
     cluster.process(
@@ -140,7 +140,7 @@ def test_the_node_stays_with_a_partition_that_has_no_replica_any_more() -> None:
 
 
 def test_an_administrator_is_answered_partition_by_partition(cluster: EventCluster) -> None:
-    """Who leads now, or why there was no election."""
+    """With the new leader, or the reason why there was no election."""
     assert dict(elect(cluster, T0, T1, T2, NOWHERE)) == {
         T0: 1,
         T1: Errors.PREFERRED_LEADER_NOT_AVAILABLE,
@@ -150,8 +150,8 @@ def test_an_administrator_is_answered_partition_by_partition(cluster: EventClust
 
 
 @pytest.mark.parametrize(("release", "answer"), [("2.3", Errors.NONE), ("2.4", Errors.ELECTION_NOT_NEEDED)])
-def test_until_2_3_an_election_that_is_not_needed_was_no_error(release: str, answer: Errors) -> None:
-    """Nor did the administrator hear who leads. [KIP-460]"""
+def test_until_2_3_an_unnecessary_election_was_no_error(release: str, answer: Errors) -> None:
+    """And the reply did not name the leader. [KIP-460]"""
     assert elect(astray(control_design_of(release)), T2) == ((T2, answer),)
 
 
@@ -160,15 +160,15 @@ def test_duplicate_partitions_are_answered_once(cluster: EventCluster) -> None:
     assert elect(cluster, T0, T0) == ((T0, 1),)
 
 
-def test_a_topic_that_goes_has_no_elections(cluster: EventCluster) -> None:
-    """Whichever of the three asks."""
+def test_a_topic_in_deletion_has_no_elections(cluster: EventCluster) -> None:
+    """For any of the three requests."""
     cluster.context.queue_topic_deletion(["t"])
     assert elect(cluster, T0) == ((T0, Errors.INVALID_TOPIC_EXCEPTION),)
     assert cluster.sent == []
 
 
 def leaderless() -> EventCluster:
-    """Partition 1 has lost its only member of the ISR, which is not the only replica."""
+    """Partition 1 has lost the only member of its ISR, but has another replica."""
     cluster = astray()
     cluster.die(2)
     cluster.quietly("process_broker_change")
@@ -177,7 +177,7 @@ def leaderless() -> EventCluster:
 
 
 def test_an_administrator_may_have_an_unclean_election() -> None:
-    """Of a partition whose leader is gone; the leader has to recover."""
+    """For a partition whose leader is gone; the new leader must recover."""
     cluster = leaderless()
     answer = elect(cluster, T0, T1, kind=ElectionType.UNCLEAN)
     assert answer == ((T1, 1), (T0, Errors.ELECTION_NOT_NEEDED))
@@ -186,14 +186,14 @@ def test_an_administrator_may_have_an_unclean_election() -> None:
 
 
 def test_only_administrators_may_elect_uncleanly() -> None:
-    """A node that asked for one would get a clean election."""
+    """The node only asks for clean elections."""
     cluster = leaderless()
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T1,))
     cluster.process("process_replica_leader_election", None, ElectionType.UNCLEAN, ElectionTrigger.ZkTriggered)
     assert cluster.state(T1).leader == -1
 
 
-def test_an_unclean_election_without_live_replicas_fails() -> None:
+def test_without_live_replicas_an_unclean_election_fails_too() -> None:
     """There is no replica to elect."""
     cluster = leaderless()
     cluster.die(1, 3)
@@ -202,13 +202,13 @@ def test_an_unclean_election_without_live_replicas_fails() -> None:
 
 
 def test_leftover_requests_are_an_unknown_error(cluster: EventCluster) -> None:
-    """Of each partition: the election as a whole has failed."""
+    """For each partition: the election as a whole has failed."""
     cluster.partitions.batch.add_update_metadata_request_for_brokers((1,))
     assert elect(cluster, T0) == ((T0, Errors.UNKNOWN_SERVER_ERROR),)
 
 
-def test_unclean_elections_that_are_permitted_from_now_on_are_held() -> None:
-    """By default, or of a topic."""
+def test_newly_permitted_unclean_elections_are_held() -> None:
+    """Permitted by default, or for a topic."""
     for topic in (None, "t"):
         cluster = leaderless()
         cluster.configure("t", unclean=True)
@@ -224,14 +224,14 @@ def test_unclean_elections_that_are_permitted_from_now_on_are_held() -> None:
 
 
 def test_a_large_imbalance_is_corrected(cluster: EventCluster) -> None:
-    """As far as the preferred replica is in sync."""
+    """If the preferred replica is in sync."""
     cluster.process("process_auto_preferred_replica_leader_election")
     assert [cluster.state(each).leader for each in (T0, T1, T2)] == [1, 2, 2]
     assert cluster.log == []
 
 
 def test_a_small_imbalance_stays(cluster: EventCluster) -> None:
-    """Not more than the percentage: all that prefers broker 1 is led by another, which is not more than 100."""
+    """All partitions that prefer broker 1 have another leader, but 100 % is not more than the threshold of 100."""
     cluster.controller.leader_imbalance_per_broker_percentage = 100
     cluster.process("process_auto_preferred_replica_leader_election")
     assert cluster.sent == []
@@ -241,14 +241,14 @@ def test_a_small_imbalance_stays(cluster: EventCluster) -> None:
 
 
 def test_the_rebalance_leaves_the_node_alone(cluster: EventCluster) -> None:
-    """What an administrator has asked for by it stands there still."""
+    """An administrator's request is still there afterwards."""
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0,))
     cluster.process("process_auto_preferred_replica_leader_election")
     assert cluster.exists(PREFERRED_REPLICA_ELECTION)
 
 
-def test_topics_that_go_and_brokers_that_leave_are_left_alone(cluster: EventCluster) -> None:
-    """A broker that is shutting down is not elected; nothing is for a topic that goes."""
+def test_topics_in_deletion_and_brokers_shutting_down_are_left_alone(cluster: EventCluster) -> None:
+    """Such a broker is not elected; such a topic has no elections."""
     cluster.quietly("process_controlled_shutdown", 1)
     cluster.process("process_auto_preferred_replica_leader_election")
     assert cluster.sent == []
@@ -259,15 +259,15 @@ def test_topics_that_go_and_brokers_that_leave_are_left_alone(cluster: EventClus
 
 
 def test_a_replica_whose_disk_has_failed_does_not_lead_again(cluster: EventCluster) -> None:
-    """Nothing is asked for of it, though its broker is live and it stands in the ISR."""
+    """There is no request for it, though its broker is live and the replica is in the ISR."""
     cluster.context.state.replicas_on_offline_dirs[1] = frozenset({T0})
     cluster.process("process_auto_preferred_replica_leader_election")
     assert cluster.sent == []
     assert cluster.log == []
 
 
-def test_until_2_0_0_it_went_partition_by_partition() -> None:
-    """Brokers were told of each partition by itself. [KAFKA-7299]"""
+def test_until_2_0_0_the_rebalance_went_partition_by_partition() -> None:
+    """Brokers received each partition separately. [KAFKA-7299]"""
     for release, batches in (("2.0.0", [[T0], [T1]]), ("2.0.1", [[T0, T1]])):
         cluster = astray(control_design_of(release))
         cluster.leader_writes(T1, (2, 1))
@@ -282,15 +282,15 @@ def test_until_2_0_0_it_went_partition_by_partition() -> None:
 
 @pytest.mark.parametrize(("release", "failed"), [("2.5", [T1]), ("2.6", [])])
 def test_until_2_5_an_out_of_sync_preferred_replica_was_elected(release: str, failed: list[TopicPartition]) -> None:
-    """Which failed, and was logged as an error, again and again [KAFKA-9866]."""
+    """The election failed, and was logged as an error, again and again [KAFKA-9866]."""
     cluster = astray(control_design_of(release))
     cluster.process("process_auto_preferred_replica_leader_election")
     assert cluster.state(T0).leader == 1
     assert [failure.subject for failure in cluster.log] == failed
 
 
-def test_until_3_3_it_waited_for_reassignments() -> None:
-    """Of whichever partition. [KAFKA-10149]"""
+def test_until_3_3_the_rebalance_waited_for_reassignments() -> None:
+    """Of any partition. [KAFKA-10149]"""
     leaders = []
     for release in ("3.3", "3.4"):
         cluster = astray(control_design_of(release))

@@ -1,4 +1,4 @@
-"""How replicas change their states: what brokers are told, how they leave ISRs, and what stays where that fails."""
+"""How replicas change their states: requests to brokers, how they leave ISRs, and the effects of failures."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def on(partition: TopicPartition, broker: int) -> PartitionAndReplica:
 
 @rows("release, state, target", product(["2.2", "3.9"], ReplicaState, ReplicaState))
 def test_every_transition_is_that_of_the_table(release: str, state: ReplicaState, target: ReplicaState) -> None:
-    """What the release has happens; what it has not is logged, changes and sends nothing."""
+    """A row of the release takes effect; another pair is logged, and changes and sends nothing."""
     cluster = Cluster(design=control_design_of(release))
     cluster.lead(T0, 1, (1, 2, 3))
     cluster.context.put_replica_state(on(T0, 2), state)
@@ -68,7 +68,7 @@ def test_every_transition_is_that_of_the_table(release: str, state: ReplicaState
         assert cluster.sent == []
 
 
-def test_an_invalid_one_does_not_stop_the_others(cluster: Cluster) -> None:
+def test_an_invalid_change_does_not_stop_the_others(cluster: Cluster) -> None:
     """Of the same broker or another."""
     cluster.context.put_replica_state(on(T0, 1), ReplicaDeletionStarted)
     cluster.replicas_become(OfflineReplica, (T0, 1), (T0, 2))
@@ -80,19 +80,19 @@ def test_an_invalid_one_does_not_stop_the_others(cluster: Cluster) -> None:
 
 
 def test_a_new_replica_receives_the_leader(cluster: Cluster) -> None:
-    """As new; it alone, with what is known."""
+    """As new; only this replica, with the known state."""
     cluster.assign(T0, 1, 2, 3, 4, adding=(4,))
     cluster.context.add_live_brokers({4: 104})
     cluster.replicas_become(NewReplica, (T0, 4))
-    sent = cluster.leader_and_isr()
-    assert sent.keys() == {(4, T0)}
-    state = sent[4, T0]
+    received = cluster.leader_and_isr()
+    assert received.keys() == {(4, T0)}
+    state = received[4, T0]
     assert (state.isNew, state.leader, state.leaderEpoch, state.addingReplicas) == (True, 1, 0, (4,))
     assert cluster.replica_state(T0, 4) is NewReplica
 
 
 def test_a_replica_that_leads_cannot_be_new(cluster: Cluster) -> None:
-    """It keeps its state and is told nothing."""
+    """It keeps its state and receives nothing."""
     del cluster.context.state.replica_states[on(T0, 1)]
     cluster.replicas_become(NewReplica, (T0, 1))
     assert cluster.replica_state(T0, 1) is NonExistentReplica
@@ -101,8 +101,8 @@ def test_a_replica_that_leads_cannot_be_new(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("target", [NewReplica, OnlineReplica])
-def test_a_replica_without_a_leader_causes_no_request(target: ReplicaState) -> None:
-    """The state is all."""
+def test_without_a_leader_ever_nothing_is_sent(target: ReplicaState) -> None:
+    """Only the state changes."""
     cluster = Cluster()
     cluster.assign(T0, 1)
     for each in (NewReplica, target) if target is OnlineReplica else (target,):
@@ -111,8 +111,8 @@ def test_a_replica_without_a_leader_causes_no_request(target: ReplicaState) -> N
     assert cluster.sent == []
 
 
-def test_a_new_replica_in_sync_receives_nothing(cluster: Cluster) -> None:
-    """It is online, and in the assignment if it was not."""
+def test_a_new_replica_going_online_receives_nothing(cluster: Cluster) -> None:
+    """It is online, and joins the assignment if it was not in it."""
     cluster.assign(T0, 1, 2)
     cluster.context.put_replica_state(on(T0, 3), NewReplica)
     cluster.replicas_become(OnlineReplica, (T0, 3))
@@ -123,12 +123,16 @@ def test_a_new_replica_in_sync_receives_nothing(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("state", [OnlineReplica, OfflineReplica, ReplicaDeletionIneligible])
 def test_a_returning_replica_receives_the_known_state(cluster: Cluster, state: ReplicaState) -> None:
-    """Nothing is written, and no leader epoch grows."""
+    """Nothing is written, and no leader epoch is incremented."""
     cluster.context.put_replica_state(on(T0, 3), state)
     cluster.replicas_become(OnlineReplica, (T0, 3))
-    sent = cluster.leader_and_isr()
-    assert sent.keys() == {(3, T0)}
-    assert (sent[3, T0].isNew, sent[3, T0].leaderEpoch, sent[3, T0].controllerEpoch) == (False, 0, EPOCH - 1)
+    states = cluster.leader_and_isr()
+    assert states.keys() == {(3, T0)}
+    assert (states[3, T0].isNew, states[3, T0].leaderEpoch, states[3, T0].controllerEpoch) == (
+        False,
+        0,
+        EPOCH - 1,
+    )
     assert cluster.version(T0) == 1
 
 
@@ -136,14 +140,14 @@ def test_a_returning_replica_receives_the_known_state(cluster: Cluster, state: R
 
 
 def test_a_follower_leaves_the_isr(cluster: Cluster) -> None:
-    """The leader stays, in the next epoch; it is told to stop, and the others who is left."""
+    """The leader stays, in the next epoch; the follower receives StopReplica, and the others the new ISR."""
     cluster.replicas_become(OfflineReplica, (T0, 2))
     assert cluster.written(T0) == TopicPartitionState(LeaderAndIsr(1, 1, (1, 3)), EPOCH)
     assert cluster.known(T0)[:3] == (1, 1, (1, 3))
     assert cluster.known(T0).partition_epoch == cluster.version(T0) == 2
-    sent = cluster.leader_and_isr()
-    assert sent.keys() == {(1, T0), (3, T0)}
-    assert {(state.leaderEpoch, state.isr, state.isNew) for state in sent.values()} == {(1, (1, 3), False)}
+    received = cluster.leader_and_isr()
+    assert received.keys() == {(1, T0), (3, T0)}
+    assert {(state.leaderEpoch, state.isr, state.isNew) for state in received.values()} == {(1, (1, 3), False)}
     assert [(key, state.deletePartition) for key, state in cluster.stopped().items()] == [((2, T0), False)]
     assert cluster.replica_state(T0, 2) is OfflineReplica
 
@@ -161,7 +165,7 @@ def test_an_offline_leader_leaves_no_leader(cluster: Cluster) -> None:
 
 
 def test_the_last_member_stays_in_the_isr() -> None:
-    """Without a leader, if that was it; so it can lead again."""
+    """Without a leader, if it was the leader; so it can lead again."""
     cluster = Cluster()
     cluster.lead(T0, 1, (1,), replicas=(1, 2))
     cluster.replicas_become(OfflineReplica, (T0, 1))
@@ -169,8 +173,8 @@ def test_the_last_member_stays_in_the_isr() -> None:
     assert cluster.replica_state(T0, 1) is OfflineReplica
 
 
-def test_the_last_dying_replica_stays_in_the_isr(cluster: Cluster) -> None:
-    """It is that of the highest id, in whatever order they are named."""
+def test_the_last_of_several_dying_members_stays(cluster: Cluster) -> None:
+    """It is the one with the highest id, in any order of the call."""
     cluster.replicas_become(OfflineReplica, (T0, 1), (T0, 3), (T0, 2))
     assert cluster.state(T0)[:3] == (NO_LEADER, 3, (3,))
 
@@ -187,7 +191,7 @@ LAST: list[tuple[bool | None, bool, tuple[int, ...]]] = [
 def test_until_1_0_the_last_member_left_where_unclean_elections_were_permitted(
     topic: bool | None, broker: bool, isr: tuple[int, ...]
 ) -> None:
-    """The ISR is empty then, and if it is permitted no longer no replica can lead. [B14]"""
+    """The ISR is then empty, and if the permission ends no replica can lead. [B14]"""
     cluster = Cluster(design=OLD, unclean=broker)
     cluster.lead(T0, 1, (1,), replicas=(1, 2))
     cluster.lead(T1, 1, (1, 2))
@@ -214,7 +218,7 @@ def test_until_1_0_an_unreadable_state_keeps_its_isr() -> None:
 
 
 def test_an_out_of_sync_replica_goes_offline_without_a_write(cluster: Cluster) -> None:
-    """What was read is known from now on, under the controller's own epoch, and told under the old leader epoch."""
+    """The state that was read is cached with the controller's own epoch, and sent with the old leader epoch."""
     cluster.leader_writes(T0, (1, 3))
     cluster.replicas_become(OfflineReplica, (T0, 2))
     assert cluster.version(T0) == 2
@@ -230,7 +234,7 @@ def test_an_out_of_sync_replica_goes_offline_without_a_write(cluster: Cluster) -
 
 
 def test_a_partition_that_never_had_a_leader() -> None:
-    """Its replica is offline, and nothing is asked; the metadata are sent without it."""
+    """Its replica goes offline without a request to ZooKeeper; the metadata do not contain it."""
     cluster = Cluster()
     cluster.shut_down(3)
     cluster.assign(T0, 1, 2)
@@ -242,8 +246,8 @@ def test_a_partition_that_never_had_a_leader() -> None:
     assert cluster.stopped().keys() == {(1, T0)}
 
 
-def test_until_1_1_it_did_not_go_offline() -> None:
-    """It was told to stop, and that was all."""
+def test_until_1_1_a_replica_without_a_leader_ever_did_not_go_offline() -> None:
+    """It received StopReplica, and no more happened."""
     cluster = Cluster(design=control_design_of("1.1"))
     cluster.assign(T0, 1, 2)
     cluster.replicas_become(NewReplica, (T0, 1))
@@ -252,8 +256,8 @@ def test_until_1_1_it_did_not_go_offline() -> None:
     assert cluster.stopped().keys() == {(1, T0)}
 
 
-def test_in_2_4_a_replica_that_is_gone_was_still_to_be_removed() -> None:
-    """It left those that keep the partition, and not those that are to leave it."""
+def test_in_2_4_a_removed_replica_stayed_in_removing_replicas() -> None:
+    """It left the replicas, but not `removing_replicas`."""
     cluster = Cluster(design=control_design_of("2.4"))
     cluster.assign(T0, 1, 2, removing=(2,))
     cluster.context.put_replica_state(on(T0, 2), ReplicaDeletionSuccessful)
@@ -261,8 +265,8 @@ def test_in_2_4_a_replica_that_is_gone_was_still_to_be_removed() -> None:
     assert cluster.context.partition_full_replica_assignment(T0) == ReplicaAssignment((1,), (), (2,))
 
 
-def test_until_2_2_no_broker_was_notified() -> None:
-    """Of a replica whose partition never had a leader."""
+def test_until_2_2_no_broker_was_informed() -> None:
+    """When a replica went offline whose partition never had a leader."""
     cluster = Cluster(design=control_design_of("2.2"))
     cluster.assign(T0, 1, 2)
     cluster.replicas_become(NewReplica, (T0, 1))
@@ -272,7 +276,7 @@ def test_until_2_2_no_broker_was_notified() -> None:
 
 
 def test_for_a_topic_to_be_deleted_nothing_is_sent(cluster: Cluster) -> None:
-    """The ISR is written all the same."""
+    """But the ISR is written."""
     cluster.context.queue_topic_deletion({"t"})
     cluster.replicas_become(OfflineReplica, (T0, 2))
     assert cluster.state(T0).isr == (1, 3)
@@ -283,7 +287,7 @@ def test_for_a_topic_to_be_deleted_nothing_is_sent(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("to_be_deleted", [False, True])
 def test_a_partition_whose_state_is_gone_keeps_its_replica(cluster: Cluster, to_be_deleted: bool) -> None:
-    """That is an error unless its topic is to be deleted."""
+    """An error unless its topic is in deletion."""
     cluster.zookeeper.delete(None, STATE)
     if to_be_deleted:
         cluster.context.queue_topic_deletion({"t"})
@@ -294,7 +298,7 @@ def test_a_partition_whose_state_is_gone_keeps_its_replica(cluster: Cluster, to_
 
 @pytest.mark.parametrize("to_be_deleted", [False, True])
 def test_a_newer_controller_is_left_alone(cluster: Cluster, to_be_deleted: bool) -> None:
-    """What it wrote stays, and the replica keeps its state; an error also where the topic is to be deleted."""
+    """Its write stays, and the replica keeps its state; an error even if the topic is in deletion."""
     if to_be_deleted:
         cluster.context.queue_topic_deletion({"t"})
     cluster.zookeeper.set(None, STATE, cluster.written(T0)._replace(controller_epoch=EPOCH + 1))
@@ -308,7 +312,7 @@ def test_a_newer_controller_is_left_alone(cluster: Cluster, to_be_deleted: bool)
 
 
 def test_a_conflicting_write_is_read_again(cluster: Cluster) -> None:
-    """It may have taken the replica out already; the other partition is not asked twice."""
+    """The other write may have removed the replica already; the other partition is not repeated."""
     cluster.lead(T1, 1, (1, 2, 3))
     cluster.replicas_become(OfflineReplica, (T0, 2), (T1, 2), before={1: lambda: cluster.leader_writes(T0, (1, 2))})
     assert cluster.state(T0)[:3] == (1, 1, (1,))
@@ -318,7 +322,7 @@ def test_a_conflicting_write_is_read_again(cluster: Cluster) -> None:
 
 
 def test_a_set_whose_reply_was_lost_is_found_to_be_done(cluster: Cluster) -> None:
-    """The second round reads what the first wrote: the replica is out, and nothing more is written."""
+    """The second round reads the first round's write: the replica is out, and nothing more is written."""
     cluster.replicas_become(OfflineReplica, (T0, 2), lose={1: (0, 1)})
     assert cluster.state(T0)[:3] == (1, 1, (1, 3))
     assert cluster.version(T0) == 2
@@ -326,7 +330,7 @@ def test_a_set_whose_reply_was_lost_is_found_to_be_done(cluster: Cluster) -> Non
 
 
 def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
-    """What is there is what was to be written, so it counts."""
+    """The state that is found equals the intended one, so the write counts."""
     cluster = Cluster(design=control_design_of("1.0"))
     cluster.lead(T0, 1, (1, 2, 3))
     cluster.replicas_become(OfflineReplica, (T0, 2), lose={1: (0, 1)})
@@ -336,40 +340,40 @@ def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
 
 
 def test_a_lost_reply_for_the_last_member_increments_twice() -> None:
-    """It is still in the ISR."""
+    """The replica is still in the ISR."""
     cluster = Cluster()
     cluster.lead(T0, 1, (1,), replicas=(1, 2))
     cluster.replicas_become(OfflineReplica, (T0, 1), lose={1: (0, 1)})
     assert cluster.state(T0)[:3] == (NO_LEADER, 2, (1,))
 
 
-@pytest.mark.parametrize(("release", "received"), [("1.0", (3, EPOCH + 1)), ("1.1", (1, EPOCH - 1))])
-def test_until_1_0_a_new_replica_receives_the_leader_from_zookeeper(release: str, received: tuple[int, int]) -> None:
-    """Whoever wrote that; since 1.1 as the controller knows it."""
+@pytest.mark.parametrize(("release", "leader"), [("1.0", (3, EPOCH + 1)), ("1.1", (1, EPOCH - 1))])
+def test_until_1_0_a_new_replica_receives_the_leader_from_zookeeper(release: str, leader: tuple[int, int]) -> None:
+    """Whichever controller wrote that; since 1.1 from the controller's cache."""
     cluster = Cluster(design=control_design_of(release))
     cluster.lead(T0, 1, (1, 3))
     written = TopicPartitionState(LeaderAndIsr(3, 1, (3,)), EPOCH + 1)
     cluster.zookeeper.set(None, "/brokers/topics/t/partitions/0/state", written)
     cluster.replicas_become(NewReplica, (T0, 2))
     state = cluster.leader_and_isr()[2, T0]
-    assert (state.leader, state.controllerEpoch) == received
+    assert (state.leader, state.controllerEpoch) == leader
     assert cluster.replica_state(T0, 2) is NewReplica
 
 
-@pytest.mark.parametrize(("release", "sent"), [("1.0", True), ("1.1", False)])
-def test_until_1_0_an_unwritten_state_is_sent(release: str, sent: bool) -> None:
-    """The state is gone when the ISR is to be set, and still when it is read again: the others are told that ISR."""
+@pytest.mark.parametrize(("release", "is_sent"), [("1.0", True), ("1.1", False)])
+def test_until_1_0_an_unwritten_state_is_sent(release: str, is_sent: bool) -> None:
+    """The state's node is gone before the ISR is set, and at the next read: the others receive that ISR anyway."""
     cluster = Cluster(design=control_design_of(release))
     cluster.lead(T0, 1, (1, 2))
     gone = {1: lambda: cluster.zookeeper.delete(None, "/brokers/topics/t/partitions/0/state")}
     cluster.replicas_become(OfflineReplica, (T0, 2), before=gone)
-    assert ((1, T0) in cluster.leader_and_isr()) is sent
-    assert cluster.known(T0).partition_epoch == (-1 if sent else 1)
-    assert cluster.causes() == ([] if sent else [Code.NONODE])
+    assert ((1, T0) in cluster.leader_and_isr()) is is_sent
+    assert cluster.known(T0).partition_epoch == (-1 if is_sent else 1)
+    assert cluster.causes() == ([] if is_sent else [Code.NONODE])
 
 
 def test_until_1_0_replicas_change_one_by_one() -> None:
-    """Each leaves the ISR when its turn has come, and what has to be told is told in the end."""
+    """Each leaves the ISR in its turn, and all requests are sent at the end."""
     cluster = Cluster(design=control_design_of("1.0"))
     for partition in (T0, T1):
         cluster.lead(partition, 1, (1, 2))
@@ -387,8 +391,8 @@ def test_until_1_0_replicas_change_one_by_one() -> None:
 
 
 @pytest.mark.parametrize(("release", "logged"), [("1.0", [StateChangeFailure.NoLeaderAndIsr]), ("1.1", [])])
-def test_until_1_0_that_it_stays_is_an_error(release: str, logged: list[StateChangeFailure]) -> None:
-    """Where there never was a leader, and the topic is not to be deleted."""
+def test_until_1_0_an_unchanged_replica_is_an_error(release: str, logged: list[StateChangeFailure]) -> None:
+    """If there never was a leader, and the topic is not in deletion."""
     cluster = Cluster(design=control_design_of(release))
     cluster.assign(T0, 1, 2)
     cluster.replicas_become(NewReplica, (T0, 2))
@@ -399,7 +403,7 @@ def test_until_1_0_that_it_stays_is_an_error(release: str, logged: list[StateCha
     assert cluster.causes() == logged
 
 
-def test_a_fence_that_fails_leaves_a_dirty_batch(cluster: Cluster) -> None:
+def test_a_failed_fence_leaves_a_dirty_batch(cluster: Cluster) -> None:
     """StopReplica stays in it, nothing is sent, and each later change fails until it is cleared. [B21]"""
     handled = cluster.replicas_become(OfflineReplica, (T0, 2), (T0, 3), before={1: cluster.elect_another_controller})
     assert handled == ChangeDone(controller_moved=True)
@@ -414,8 +418,8 @@ def test_a_fence_that_fails_leaves_a_dirty_batch(cluster: Cluster) -> None:
     assert cluster.leader_and_isr().keys() == {(1, T0)}
 
 
-def test_a_fence_that_fails_in_the_second_group_keeps_the_first(cluster: Cluster) -> None:
-    """What the first broker's replicas were is written and known; what it added is not sent."""
+def test_a_failed_fence_in_the_second_group_keeps_the_first(cluster: Cluster) -> None:
+    """The states of the first broker's replicas are written and cached; its requests are not sent."""
     handled = cluster.replicas_become(OfflineReplica, (T0, 2), (T0, 3), before={3: cluster.elect_another_controller})
     assert handled.controller_moved
     assert cluster.known(T0).isr == (1, 3)
@@ -424,7 +428,7 @@ def test_a_fence_that_fails_in_the_second_group_keeps_the_first(cluster: Cluster
 
 
 def test_a_read_state_is_not_cached_before_the_write(cluster: Cluster) -> None:
-    """A fence that fails leaves also those as they were that were not to be written."""
+    """A failed fence also leaves partitions unchanged that needed no write."""
     cluster.lead(T1, 1, (1, 2, 3))
     cluster.leader_writes(T1, (1, 3))
     cluster.replicas_become(OfflineReplica, (T0, 2), (T1, 2), before={1: cluster.elect_another_controller})
@@ -432,7 +436,7 @@ def test_a_read_state_is_not_cached_before_the_write(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(("batch", "code"), [(0, Code.SESSIONEXPIRED), (1, Code.SESSIONEXPIRED), (1, Code.NONODE)])
-def test_an_unanswered_replica_keeps_its_state(cluster: Cluster, batch: int, code: Code) -> None:
+def test_a_replica_without_reply_keeps_its_state(cluster: Cluster, batch: int, code: Code) -> None:
     """The session has ended, or the fence has nothing to check; the other brokers' replicas follow."""
     cluster.lead(T1, 1, (1, 3))
     change = cluster.replicas.handle_state_changes([on(T0, 2), on(T1, 3)], OfflineReplica)
@@ -471,7 +475,7 @@ def test_the_life_of_a_deletion(cluster: Cluster) -> None:
 
 
 def test_a_deletion_that_fails_waits(cluster: Cluster) -> None:
-    """Ineligible, and nothing is sent."""
+    """As ineligible, and nothing is sent."""
     for target in (OfflineReplica, ReplicaDeletionStarted):
         cluster.replicas_become(target, (T0, 3))
     cluster.sent.clear()
@@ -505,11 +509,11 @@ def test_until_2_2_the_dead_stayed_in_the_isr() -> None:
     assert cluster.replica_state(T0, 3) is ReplicaDeletionIneligible
 
 
-# Values, and what is refused
+# Values and refusals
 
 
 def test_a_change_is_a_value(cluster: Cluster) -> None:
-    """It can be hashed, compared, stored, and gone on with by another machine over the same context."""
+    """It can be hashed, compared, stored, and continued by another machine over the same context."""
     change = cluster.replicas.handle_state_changes([on(T0, 2), on(T0, 3)], OfflineReplica)
     steps = 0
     while isinstance(change, ReplicaStateChange):
@@ -537,7 +541,7 @@ REFUSED: list[tuple[list[PartitionAndReplica], Any, str]] = [
 def test_impossible_changes_are_refused(
     cluster: Cluster, replicas: list[PartitionAndReplica], target: Any, said: str
 ) -> None:
-    """One error that names it, and nothing has changed."""
+    """One error with the value; nothing changes."""
     before = pickle.dumps((cluster.context.state, cluster.batch.state))
     with pytest.raises(ValueError, match=said):
         cluster.replicas.handle_state_changes(replicas, target)

@@ -1,4 +1,4 @@
-"""What one change of states sends to brokers: merged, in order, and what stays where it fails."""
+"""The requests of one change of states: merged, in order, and the leftovers of a failure."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def cluster() -> Cluster:
 
 
 def test_leader_and_isr_has_state_and_assignment(cluster: Cluster) -> None:
-    """Field by field, with the epochs of controller and broker, and which of the leaders are registered."""
+    """Field by field, with the epochs of controller and broker, and the registered ones among the leaders."""
     cluster.batch.new_batch()
     cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=True)
     cluster.batch.send_requests_to_brokers(EPOCH)
@@ -45,7 +45,7 @@ def test_leader_and_isr_has_state_and_assignment(cluster: Cluster) -> None:
 
 
 def test_leader_and_isr_is_metadata_for_every_broker(cluster: Cluster) -> None:
-    """Who is shutting down gets it as well, and is offline in it; the epoch is that of who wrote the state."""
+    """A broker that shuts down gets it too, listed as offline; the controller epoch is that of the state's writer."""
     cluster.shut_down(3)
     cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=False)
     cluster.batch.send_requests_to_brokers(EPOCH)
@@ -56,20 +56,20 @@ def test_leader_and_isr_is_metadata_for_every_broker(cluster: Cluster) -> None:
 
 
 def test_new_replicas_stay_marked_new(cluster: Cluster) -> None:
-    """A later entry for the replica replaces all but that."""
+    """A later entry for the replica replaces everything else."""
     later = LeaderIsrAndControllerEpoch(LeaderAndIsr(2, 4, (2,), partition_epoch=8), EPOCH)
     cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=True)
     cluster.batch.add_leader_and_isr_request_for_brokers([2, 3], T0, later, ASSIGNED, is_new=False)
     cluster.batch.send_requests_to_brokers(EPOCH)
-    sent = cluster.leader_and_isr()
-    assert [(state.leader, state.leaderEpoch, state.isNew) for state in sent.values()] == [
+    received = cluster.leader_and_isr()
+    assert [(state.leader, state.leaderEpoch, state.isNew) for state in received.values()] == [
         (2, 4, True),
         (2, 4, False),
     ]
 
 
 def test_replicas_to_delete_stay_marked(cluster: Cluster) -> None:
-    """A later StopReplica without deletion does not save it."""
+    """A later StopReplica without deletion does not cancel it."""
     cluster.batch.add_stop_replica_request_for_brokers([2], T0, delete_partition=True)
     cluster.batch.add_stop_replica_request_for_brokers([2, 3], T0, delete_partition=False)
     cluster.batch.send_requests_to_brokers(EPOCH)
@@ -77,7 +77,7 @@ def test_replicas_to_delete_stay_marked(cluster: Cluster) -> None:
 
 
 def test_the_order_of_the_three_requests(cluster: Cluster) -> None:
-    """LeaderAndIsr, UpdateMetadata, StopReplica, however they were added."""
+    """LeaderAndIsr, UpdateMetadata, StopReplica, in whatever order they were added."""
     cluster.batch.add_stop_replica_request_for_brokers([1], T1, delete_partition=False)
     cluster.batch.add_update_metadata_request_for_brokers([1])
     cluster.batch.add_leader_and_isr_request_for_brokers([1], T0, KNOWN, ASSIGNED, is_new=False)
@@ -87,7 +87,7 @@ def test_the_order_of_the_three_requests(cluster: Cluster) -> None:
 
 
 def test_an_unregistered_broker_receives_nothing(cluster: Cluster) -> None:
-    """Of none of the three, and nothing of it stays behind."""
+    """None of the three, and none stays in the batch."""
     cluster.batch.add_leader_and_isr_request_for_brokers([4, -1], T0, KNOWN, ASSIGNED, is_new=False)
     cluster.batch.add_stop_replica_request_for_brokers([4], T0, delete_partition=False)
     cluster.batch.add_update_metadata_request_for_brokers([4])
@@ -97,14 +97,14 @@ def test_an_unregistered_broker_receives_nothing(cluster: Cluster) -> None:
 
 
 def test_a_negative_broker_id_leaves_the_batch_clean(cluster: Cluster) -> None:
-    """-1, where there is no leader, is told nothing."""
+    """-1, which stands for no leader, gets no request."""
     cluster.batch.add_stop_replica_request_for_brokers([-1], T0, delete_partition=False)
     cluster.batch.add_update_metadata_request_for_brokers([-1])
     cluster.batch.new_batch()
 
 
 def test_a_partition_without_leader_is_left_out_of_metadata(cluster: Cluster) -> None:
-    """The brokers are told, but not of it."""
+    """The brokers get a request, but without the partition."""
     del cluster.context.state.partition_leadership_info[T0]
     cluster.batch.add_update_metadata_request_for_brokers([1], [T0, T1])
     cluster.batch.send_requests_to_brokers(EPOCH)
@@ -112,7 +112,7 @@ def test_a_partition_without_leader_is_left_out_of_metadata(cluster: Cluster) ->
 
 
 def test_a_topic_to_be_deleted(cluster: Cluster) -> None:
-    """In metadata its leader is -2 and its epochs begin anew; in StopReplica its leader epoch is -2."""
+    """In metadata its leader is -2 and its epochs start again; in StopReplica its leader epoch is -2."""
     cluster.context.queue_topic_deletion({"t"})
     cluster.batch.add_update_metadata_request_for_brokers([1], [T0])
     cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=True)
@@ -123,7 +123,7 @@ def test_a_topic_to_be_deleted(cluster: Cluster) -> None:
 
 
 def test_stop_replica_carries_the_leader_epoch(cluster: Cluster) -> None:
-    """That which is known, or -1."""
+    """The known one, or -1."""
     del cluster.context.state.partition_leadership_info[T1]
     for partition in (T0, T1):
         cluster.batch.add_stop_replica_request_for_brokers([1], partition, delete_partition=False)
@@ -147,8 +147,8 @@ def test_until_2_5_deletions_are_a_request_of_their_own() -> None:
     assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[(1, -1)], [(0, -1)]]
 
 
-def test_until_1_1_metadata_were_of_all_that_is_to_be_deleted() -> None:
-    """Whatever else brokers were told of."""
+def test_until_1_1_metadata_contained_every_topic_in_deletion() -> None:
+    """Whatever else the request contained."""
     cluster = Cluster(design=control_design_of("1.1"))
     cluster.lead(T0, 1, (1, 2))
     cluster.lead(TopicPartition("u", 0), 1, (1, 2))
@@ -159,8 +159,8 @@ def test_until_1_1_metadata_were_of_all_that_is_to_be_deleted() -> None:
     assert [(state.topicName, state.leader) for state in states] == [("t", 1), ("u", -2)]
 
 
-def test_until_2_2_each_replica_that_stops_has_a_request_of_its_own() -> None:
-    """Behind an empty one, in the order in which they were added, to be deleted or not."""
+def test_until_2_2_each_stopping_replica_has_a_request_of_its_own() -> None:
+    """After an empty one, in the order in which they were added, with or without deletion."""
     cluster = Cluster(design=control_design_of("2.2"))
     cluster.batch.add_stop_replica_request_for_brokers([1], T1, delete_partition=False)
     cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=True)
@@ -182,8 +182,8 @@ def test_until_2_2_each_replica_that_stops_has_a_request_of_its_own() -> None:
         ("2.6", [2], [3]),
     ],
 )
-def test_in_how_many_requests_replicas_stop(release: str, kept: list[int], deleted_too: list[int]) -> None:
-    """Two that keep their logs, and with a third that does not: how many are in each StopReplica."""
+def test_the_number_of_stop_requests(release: str, kept: list[int], deleted_too: list[int]) -> None:
+    """Two replicas that keep their logs, and with a third that does not: the size of each StopReplica."""
     cluster = Cluster(design=control_design_of(release))
     for more, expected in (((), kept), ((T2,), deleted_too)):
         cluster.sent.clear()
@@ -194,8 +194,8 @@ def test_in_how_many_requests_replicas_stop(release: str, kept: list[int], delet
         assert [len(request.partitionStates) for _, request in cluster.sent] == expected
 
 
-def test_partitions_stand_in_order(cluster: Cluster) -> None:
-    """So that two batches with the same content are the same requests."""
+def test_partitions_are_sorted(cluster: Cluster) -> None:
+    """So two batches with the same content are the same requests."""
     for partition in (T1, T0):
         cluster.batch.add_leader_and_isr_request_for_brokers([1], partition, KNOWN, ASSIGNED, is_new=False)
     cluster.batch.send_requests_to_brokers(EPOCH)
@@ -205,7 +205,7 @@ def test_partitions_stand_in_order(cluster: Cluster) -> None:
 
 @pytest.mark.parametrize("kind", ["LeaderAndIsr", "StopReplica", "UpdateMetadata"])
 def test_a_dirty_batch_refuses_the_next_change(cluster: Cluster, kind: str) -> None:
-    """It names what waits, which stays; when it is cleared the next change begins."""
+    """It names the waiting request, which stays; once it is cleared the next change begins."""
     match kind:
         case "LeaderAndIsr":
             cluster.batch.add_leader_and_isr_request_for_brokers([2], T0, KNOWN, ASSIGNED, is_new=False)
@@ -223,7 +223,7 @@ def test_a_dirty_batch_refuses_the_next_change(cluster: Cluster, kind: str) -> N
 
 
 def test_unsent_requests_stay() -> None:
-    """Its kind and the kinds behind it; those before it are gone."""
+    """The unsent kind and the later kinds; earlier kinds are gone."""
     sent = []
 
     def send(broker: int, request: object) -> None:
@@ -244,7 +244,7 @@ def test_unsent_requests_stay() -> None:
 
 
 def test_since_3_2_recovery_is_sent() -> None:
-    """Before, a request has no place for it."""
+    """Earlier requests have no field for it."""
     for design in (ControlDesign(), ControlDesign(leader_recovery=False)):
         cluster = Cluster(design=design)
         cluster.lead(T0, 1, (1,))

@@ -9,7 +9,7 @@ from statemachines.messages import leader_and_isr, zk_data
 
 
 def test_the_examples_in_the_docstrings() -> None:
-    """They are as they say; a change is driven to its end in three lines."""
+    """Their output is correct; a change is driven to its end in three lines."""
     for module in (state_change, leader_and_isr, zk_data):
         assert doctest.testmod(module) == (0, doctest.testmod(module).attempted)
         assert doctest.testmod(module).attempted > 0

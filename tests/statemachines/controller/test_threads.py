@@ -1,4 +1,4 @@
-"""What a broker comes to hear of, and what it does about it: every row, in words, and no event without one."""
+"""The events of a broker and their rows: each event has a row, and each row its names."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ until_1_0 = pytest.mark.parametrize("threads", [Threads.lock, Threads.queue], id
 
 @every_generation
 def test_a_thread_handles_only_its_events(threads: Threads) -> None:
-    """By a watch, a new session or a listener; that an ISR has changed, in every generation."""
+    """Events of watches, new sessions and listeners; and in every generation the event of a changed ISR."""
     own = {ControllerEvent.IsrChangeNotification, *([ControllerEvent.Healthcheck] if threads is Threads.lock else [])}
     assert set(EVENTS[threads]) == handled(threads) | own
 
 
 @until_1_0
-def test_listeners_handle_what_a_start_a_session_and_watches_tell(threads: Threads) -> None:
-    """A start and a new session: `HEALTHCHECK` and `NEW_SESSION`."""
+def test_listeners_handle_starts_sessions_and_watch_events(threads: Threads) -> None:
+    """A start and a new session are `HEALTHCHECK` and `NEW_SESSION`."""
     assert {HEALTHCHECK, *NEW_SESSION} == {Queued(event) for event in LISTENERS}
     assert set(WATCH_EVENTS[threads].values()) <= set(LISTENERS)
 
 
-# What a watch tells.
+# The event of a watch.
 
 
 @every_generation
 def test_every_watch_event_has_a_handler(threads: Threads) -> None:
-    """Total over the kinds of event."""
+    """For each kind of event."""
     assert set(WATCH_EVENTS[threads]) == set(EventType)
 
 
 @until_1_0
 def test_until_1_0_a_listener_receives_only_the_path(threads: Threads) -> None:
-    """What it then reads decides: created, changed and deleted are one."""
+    """Its following read decides: created, changed and deleted are the same."""
     assert {WATCH_EVENTS[threads][kind] for kind in EventType if kind is not EventType.NodeChildrenChanged} == {
         ControllerEvent.LeaderChangeListener
     }
@@ -67,16 +67,16 @@ def test_until_1_0_a_listener_receives_only_the_path(threads: Threads) -> None:
         (EventType.NodeChildrenChanged, ControllerEvent.BrokerChange),
     ],
 )
-def test_since_1_1_how_it_changed_decides(kind: EventType, event: ControllerEvent) -> None:
-    """A deletion is a Reelect, and all else a ControllerChange. [ControllerChangeHandler]"""
+def test_since_1_1_the_kind_of_change_decides(kind: EventType, event: ControllerEvent) -> None:
+    """A deletion is a Reelect, any other change a ControllerChange. [ControllerChangeHandler]"""
     assert WATCH_EVENTS[Threads.barrier][kind] is event
 
 
-# What is done about it.
+# The row of an event.
 
 
 def handled(threads: Threads) -> set[ControllerEvent]:
-    """What there may be to handle in a generation, as far as a watch or a new session has a part in it."""
+    """The events that a generation may have to handle because of a watch or a new session."""
     events = set(WATCH_EVENTS[threads].values())
     if threads is Threads.lock:
         return events.union(LISTENERS) - {ControllerEvent.Healthcheck}
@@ -86,15 +86,15 @@ def handled(threads: Threads) -> set[ControllerEvent]:
 
 
 @every_generation
-def test_every_event_has_a_row_or_carries_its_answer(threads: Threads) -> None:
-    """Only the ControllerChange of 0.11 and 1.0 needs no request: it says who is controller."""
+def test_an_event_has_a_row_or_carries_its_read(threads: Threads) -> None:
+    """Only the ControllerChange of 0.11 and 1.0 needs no request: it carries the controller."""
     without = handled(threads) - set(HANDLING[threads])
     assert without == ({ControllerEvent.ControllerChange} if threads is Threads.queue else set())
 
 
 @every_generation
 def test_no_row_is_of_another_generation(threads: Threads) -> None:
-    """Besides what is told: the beginning, the first registration until 1.0, and what leaders tell of ISRs."""
+    """Besides its own events: the start, the first registration until 1.0, and ISR changes by leaders."""
     more = {ControllerEvent.Startup, ControllerEvent.IsrChangeNotification}
     if threads is not Threads.barrier:
         more |= {ControllerEvent.Healthcheck, ControllerEvent.SessionExpireListener}
@@ -102,8 +102,8 @@ def test_no_row_is_of_another_generation(threads: Threads) -> None:
 
 
 @every_generation
-def test_every_event_is_of_some_generation(threads: Threads) -> None:
-    """And a generation knows the name of each that it is told, by a watch or by the thread that is told first."""
+def test_every_event_belongs_to_a_generation(threads: Threads) -> None:
+    """And a generation names each event that it receives, from a watch or from the thread that is notified first."""
     known = {event for rows in HANDLING.values() for event in rows} | set(WATCH_EVENTS[threads].values())
     assert known | {ControllerEvent.ControllerChange, *LISTENERS} == set(ControllerEvent)
 
@@ -141,7 +141,7 @@ def test_every_event_is_of_some_generation(threads: Threads) -> None:
 def test_requests_that_read_the_controller(
     threads: Threads, event: ControllerEvent, row: tuple[ControllerStep, ...]
 ) -> None:
-    """0.11 does not watch first: its ZkEventThread has, when it read."""
+    """0.11 does not watch first: its ZkEventThread set the watch when it read."""
     assert HANDLING[threads][event] == row
 
 
@@ -154,7 +154,7 @@ def test_requests_that_read_the_controller(
     ],
 )
 def test_a_broker_change_reads_live_brokers_and_may_write(threads: Threads, event: ControllerEvent) -> None:
-    """In every generation: in 0.11 too the list that the event carries is not gone by. [KAFKA-5502]"""
+    """In every generation: 0.11 too ignores the list in the event. [KAFKA-5502]"""
     assert HANDLING[threads][event] == (
         ControllerStep.ReadBrokers,
         ControllerStep.ReadPartitionState,
@@ -171,14 +171,14 @@ def test_a_changed_isr_is_read_and_nothing_written(threads: Threads) -> None:
 
 @every_generation
 def test_only_until_1_0_a_broker_registers_on_an_event(threads: Threads) -> None:
-    """Since then a new session is no event: its row stands with what a start does."""
+    """Since then a new session is not an event: its row is among those of a start."""
     registers = any(ControllerStep.RegisterBroker in row for row in HANDLING[threads].values())
     assert registers is (threads is not Threads.barrier)
 
 
 @every_generation
 def test_every_row_is_an_agenda(threads: Threads) -> None:
-    """And none is empty, or has a request twice."""
+    """None is empty, or has a request twice."""
     for row in (*HANDLING[threads].values(), MAYBE_RESIGN, BROKER_CHANGE, LEADER_AND_ISR):
         assert isinstance(row, Agenda)
         assert 0 < len(row) == len(set(row))
@@ -196,12 +196,12 @@ def test_every_row_is_an_agenda(threads: Threads) -> None:
         (Queued(ControllerEvent.ControllerChange, -1), "ControllerChange(-1)"),
     ],
 )
-def test_an_event_shows_its_contents(queued: Queued, shown: str) -> None:
+def test_an_event_prints_its_content(queued: Queued, shown: str) -> None:
     """Broker 0 is a broker, too."""
     assert str(queued) == shown
 
 
-def test_events_are_shown_by_kafkas_names() -> None:
-    """Alone and in a row."""
+def test_events_print_as_kafkas_names() -> None:
+    """A single event and a row of them."""
     assert str(ControllerEvent.Reelect) == "Reelect"
     assert str([ControllerEvent.BrokerChange]) == "[BrokerChange]"

@@ -1,4 +1,4 @@
-"""What a controller does when topics are created, get more partitions, or are to be deleted, and tried again."""
+"""How a controller creates topics, adds partitions, deletes topics, and repeats deletions."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def started(design: ControlDesign | None = None, live: tuple[int, ...] = (1, 2, 
 
 @pytest.fixture
 def cluster() -> EventCluster:
-    """Brokers 1, 2 and 3, as of today."""
+    """Brokers 1, 2 and 3, with the newest design."""
     return started()
 
 
 def with_topic(design: ControlDesign | None = None) -> EventCluster:
-    """The same, with two partitions of a topic on 1 and 2."""
+    """The same, with two partitions of a topic, led by 1 and 2."""
     cluster = started(design)
     cluster.create_topic("t", (1, 2), (2, 1))
     cluster.configure("t", unclean=None)
@@ -49,7 +49,7 @@ def with_topic(design: ControlDesign | None = None) -> EventCluster:
 
 
 def deleting(design: ControlDesign | None = None) -> EventCluster:
-    """The same, and the topic is to be deleted: all replicas have been told."""
+    """The same, with the topic in deletion: all replicas have received their requests."""
     cluster = with_topic(design)
     cluster.ask_to_delete("t")
     cluster.process("process_topic_deletion")
@@ -60,7 +60,7 @@ def deleting(design: ControlDesign | None = None) -> EventCluster:
 
 
 def test_a_new_topic_has_leaders_and_new_replicas(cluster: EventCluster) -> None:
-    """The first live replica leads, all live ones are in sync; all brokers are told of it."""
+    """The first live replica leads, all live ones are in sync, and all brokers are informed."""
     cluster.create_topic("t", (1, 2), (2, 3))
     assert cluster.process("process_topic_change") == EventDone()
     assert [cluster.state(each)[:3] for each in (T0, T1)] == [(1, 0, (1, 2)), (2, 0, (2, 3))]
@@ -76,7 +76,7 @@ def test_a_new_topic_has_leaders_and_new_replicas(cluster: EventCluster) -> None
 
 
 def test_a_partition_without_live_replica_stays_new(cluster: EventCluster) -> None:
-    """Its replicas are online nevertheless: that is what the controller believes of new ones."""
+    """Its replicas are still online: the controller assumes that of new ones."""
     cluster.create_topic("t", (4, 5))
     cluster.process("process_topic_change")
     assert cluster.context.partition_state(T0) is NewPartition
@@ -84,7 +84,7 @@ def test_a_partition_without_live_replica_stays_new(cluster: EventCluster) -> No
     assert cluster.sent == []
 
 
-def test_a_topic_that_goes_before_it_is_read_has_no_partitions(cluster: EventCluster) -> None:
+def test_a_topic_deleted_before_it_is_read_has_no_partitions(cluster: EventCluster) -> None:
     """Its name was among the children."""
     cluster.create_topic("t", (1, 2))
     cluster.process("process_topic_change", before={1: lambda: cluster.zookeeper.delete(None, topic_path("t"))})
@@ -94,8 +94,8 @@ def test_a_topic_that_goes_before_it_is_read_has_no_partitions(cluster: EventClu
     assert cluster.context.state.all_topics == frozenset()
 
 
-def test_a_topic_that_has_gone_without_the_controller_is_forgotten(cluster: EventCluster) -> None:
-    """An operator deleted its nodes by hand: no broker is told."""
+def test_a_topic_deleted_without_the_controller_is_forgotten(cluster: EventCluster) -> None:
+    """An operator deleted its nodes by hand: no broker is informed."""
     cluster.create_topic("t", (1, 2))
     cluster.quietly("process_topic_change")
     for path in ("/partitions/0/state", "/partitions/0", "/partitions", ""):
@@ -106,7 +106,7 @@ def test_a_topic_that_has_gone_without_the_controller_is_forgotten(cluster: Even
 
 
 def test_added_partitions_are_created(cluster: EventCluster) -> None:
-    """Those that were there are not touched, even if their replicas are others now."""
+    """Older partitions are not touched, even if their replicas in the node have changed."""
     cluster.create_topic("t", (1, 2))
     cluster.quietly("process_topic_change")
     cluster.zookeeper.set(None, topic_path("t"), cluster.assignment((2, 3), (3, 1)))
@@ -120,8 +120,8 @@ def test_added_partitions_are_created(cluster: EventCluster) -> None:
     assert cluster.sent == []
 
 
-def test_partitions_are_not_added_to_a_topic_that_goes() -> None:
-    """They are taken out of its node again; until 1.1 they stayed there, and came to life later. [B40, KAFKA-6612]"""
+def test_partitions_are_not_added_to_a_topic_in_deletion() -> None:
+    """They are removed from its node; until 1.1 they stayed there, and became real later. [B40, KAFKA-6612]"""
     left = []
     for release in ("1.1", "2.0"):
         cluster = deleting(control_design_of(release))
@@ -132,8 +132,8 @@ def test_partitions_are_not_added_to_a_topic_that_goes() -> None:
     assert left == [3, 2]
 
 
-def test_a_controller_that_moves_before_the_state_is_written(cluster: EventCluster) -> None:
-    """Leaves a new partition to its successor."""
+def test_a_controller_that_moves_before_the_write_leaves_a_partition_new(cluster: EventCluster) -> None:
+    """Its successor creates the state."""
     cluster.create_topic("t", (1, 2))
     processed = cluster.process("process_topic_change", before={2: cluster.elect_another_controller})
     assert processed.failure is EventFailure.ControllerMoved
@@ -144,7 +144,7 @@ def test_a_controller_that_moves_before_the_state_is_written(cluster: EventClust
 
 @pytest.mark.parametrize(("brokers", "said"), [((1, 1), "1"), ((1, -2), "-2")])
 def test_an_invalid_assignment_is_refused(cluster: EventCluster, brokers: tuple[int, ...], said: str) -> None:
-    """By the partition and the value; none of what was read counts, and nothing is sent."""
+    """With the partition and the value; the whole read is ignored, and nothing is sent."""
     cluster.create_topic("t", (2, 3), brokers)
     with pytest.raises(ValueError, match=f"replicas of t-1: .*{said}"):
         cluster.process("process_topic_change")
@@ -156,7 +156,7 @@ def test_an_invalid_assignment_is_refused(cluster: EventCluster, brokers: tuple[
 
 
 def test_a_topic_is_deleted_replica_by_replica() -> None:
-    """Brokers forget it, replicas stop, leave the ISRs and go; no broker is told who is left in them."""
+    """Brokers forget it, replicas stop, leave the ISRs and are deleted; no broker receives the shrunk ISRs."""
     cluster = deleting()
     assert cluster.story() == [
         "1+2+3 UpdateMetadata of 1+2+3; t-0 led by -2 in 0; t-1 led by -2 in 0",
@@ -176,7 +176,7 @@ def test_a_topic_is_deleted_replica_by_replica() -> None:
 
 @pytest.mark.parametrize(("release", "state"), [("2.0", OnlinePartition), ("2.1", NonExistentPartition)])
 def test_until_2_0_partitions_went_last(release: str, state: PartitionState) -> None:
-    """When all replicas were deleted, not when that began. [KAFKA-6753]"""
+    """When all replicas were deleted, not when the deletion began. [KAFKA-6753]"""
     cluster = deleting(control_design_of(release))
     assert cluster.context.partition_state(T0) is state
     for broker in (1, 2):
@@ -185,8 +185,8 @@ def test_until_2_0_partitions_went_last(release: str, state: PartitionState) -> 
     assert not cluster.exists(topic_path("t"))
 
 
-def test_when_all_have_answered_nothing_is_left() -> None:
-    """Of the topic, what is configured for it, and what asked for its deletion."""
+def test_after_all_replies_no_node_is_left() -> None:
+    """Neither the topic's, nor its configuration, nor the deletion request."""
     cluster = deleting()
     cluster.deleted(1, T0, T1)
     assert cluster.replica_state(T0, 1) is ReplicaDeletionSuccessful
@@ -201,7 +201,7 @@ def test_when_all_have_answered_nothing_is_left() -> None:
 
 
 def test_a_deleted_topic_may_be_created_again() -> None:
-    """And begins as a new one does."""
+    """It begins like any new one."""
     cluster = deleting()
     for broker in (1, 2):
         cluster.deleted(broker, T0, T1)
@@ -211,8 +211,8 @@ def test_a_deleted_topic_may_be_created_again() -> None:
     assert cluster.state(T0)[:3] == (3, 0, (3, 2))
 
 
-def test_a_replica_that_could_not_delete_makes_the_topic_wait() -> None:
-    """The others that have deleted stay so; nothing is asked again by itself."""
+def test_a_failed_deletion_makes_the_topic_wait() -> None:
+    """Successful replicas stay so; there is no automatic retry."""
     cluster = deleting()
     cluster.forget()
     cluster.deleted(1, T0, T1)
@@ -224,7 +224,7 @@ def test_a_replica_that_could_not_delete_makes_the_topic_wait() -> None:
 
 
 @pytest.mark.parametrize("error", [Errors.NONE, Errors.KAFKA_STORAGE_ERROR])
-def test_an_answer_about_a_topic_that_stays_means_nothing(error: Errors) -> None:
+def test_a_deletion_reply_for_another_topic_is_ignored(error: Errors) -> None:
     """Replicas are deleted by reassignments, too."""
     cluster = with_topic()
     assert cluster.deleted(1, T0, error=error) == EventDone()
@@ -232,8 +232,8 @@ def test_an_answer_about_a_topic_that_stays_means_nothing(error: Errors) -> None
     assert (cluster.log, cluster.sent) == ([], [])
 
 
-def test_when_the_rest_has_answered_the_replica_is_offline_again() -> None:
-    """From where it can be tried; but the topic still waits."""
+def test_after_the_other_replies_the_failed_replica_is_offline_again() -> None:
+    """From there it can be retried; but the topic still waits."""
     cluster = deleting()
     cluster.deleted(1, T0, T1)
     cluster.deleted(2, T0, error=Errors.KAFKA_STORAGE_ERROR)
@@ -244,8 +244,8 @@ def test_when_the_rest_has_answered_the_replica_is_offline_again() -> None:
     assert cluster.exists(topic_path("t"))
 
 
-def test_a_broker_that_returns_is_asked_again() -> None:
-    """Only for what it has not deleted yet; then the topic goes."""
+def test_a_returning_broker_gets_the_deletion_again() -> None:
+    """Only for replicas that it has not deleted yet; then the topic is gone."""
     cluster = deleting()
     cluster.deleted(1, T0, T1)
     cluster.die(2)
@@ -259,16 +259,16 @@ def test_a_broker_that_returns_is_asked_again() -> None:
     assert not cluster.exists(topic_path("t"))
 
 
-def test_a_failed_request_fails_for_each_partition() -> None:
-    """Whatever it says of partitions."""
+def test_an_error_of_the_whole_request_fails_all_its_replicas() -> None:
+    """Whatever it says about single partitions."""
     cluster = deleting()
     errors = ((T0, Errors.NONE), (T1, Errors.NONE))
     cluster.process("process_topic_deletion_stop_replica_response_received", 1, Errors.STALE_CONTROLLER_EPOCH, errors)
     assert cluster.replica_state(T0, 1) is ReplicaDeletionIneligible
 
 
-def test_a_topic_with_a_dead_replica_is_begun_and_waits() -> None:
-    """Live replicas are deleted at once; the dead one is not deletable. Until 2.2 the table had no such row."""
+def test_the_deletion_of_a_topic_with_a_dead_replica_starts_and_waits() -> None:
+    """Live replicas are deleted at once; the dead one is ineligible. Until 2.2 the table had no such row."""
     states = []
     for release in ("2.2", "2.3"):
         cluster = with_topic(control_design_of(release))
@@ -282,15 +282,15 @@ def test_a_topic_with_a_dead_replica_is_begun_and_waits() -> None:
     assert states == [OfflineReplica, ReplicaDeletionIneligible]
 
 
-def test_a_topic_that_there_is_not_is_not_deleted(cluster: EventCluster) -> None:
-    """What asks for it goes."""
+def test_the_deletion_of_an_unknown_topic_is_dropped(cluster: EventCluster) -> None:
+    """Its request node is deleted."""
     cluster.ask_to_delete("u")
     assert cluster.process("process_topic_deletion") == EventDone()
     assert not cluster.exists("/admin/delete_topics/u")
     assert cluster.context.state.topics_to_be_deleted == frozenset()
 
 
-def test_topics_that_cannot_be_deleted_stay() -> None:
+def test_topics_that_may_not_be_deleted_stay() -> None:
     """[delete.topic.enable]"""
     cluster = EventCluster(delete_topic_enable=False)
     cluster.create_topic("t", (1, 2))
@@ -303,8 +303,8 @@ def test_topics_that_cannot_be_deleted_stay() -> None:
     assert cluster.sent == []
 
 
-def test_a_topic_whose_partition_moves_does_not_wait() -> None:
-    """It is marked to wait before it is queued, and marks count for queued topics alone: so it is in Kafka."""
+def test_a_topic_with_a_moving_partition_does_not_wait() -> None:
+    """Kafka marks it as ineligible before it queues it, and marks only count for queued topics."""
     cluster = with_topic()
     cluster.quietly("process_api_partition_reassignment", ((T0, (3, 2)),))
     cluster.ask_to_delete("t")
@@ -314,8 +314,8 @@ def test_a_topic_whose_partition_moves_does_not_wait() -> None:
     assert cluster.context.state.topics_with_deletion_started == {"t"}
 
 
-def test_with_another_controller_it_waits_until_that_has_ended() -> None:
-    """That one queues topics before it marks them."""
+def test_after_a_failover_the_deletion_waits_for_the_reassignment() -> None:
+    """A failover queues topics before it marks them."""
     cluster = with_topic()
     cluster.quietly("process_api_partition_reassignment", ((T0, (3, 2)),))
     cluster.ask_to_delete("t")
@@ -331,8 +331,8 @@ def test_with_another_controller_it_waits_until_that_has_ended() -> None:
 
 
 @pytest.mark.parametrize("forgets", [False, True])
-def test_a_topic_waits_that_had_to_wait_in_an_earlier_life(forgets: bool) -> None:
-    """A broker dies behind its answer and marks the topic, which is deleted all the same; the mark stays in Kafka."""
+def test_a_recreated_topic_inherits_the_ineligible_mark(forgets: bool) -> None:
+    """A broker dies after its reply and marks the topic, which is still deleted; in Kafka the mark stays."""
     cluster = deleting(ControlDesign(forget_ineligible=forgets))
     cluster.deleted(1, T0, T1)
     cluster.die(1)
@@ -362,8 +362,8 @@ def test_two_topics_do_not_wait_for_each_other() -> None:
     assert cluster.exists(topic_path("u"))
 
 
-def test_two_topics_go_with_one_answer(cluster: EventCluster) -> None:
-    """Of the only broker that has replicas of them."""
+def test_one_reply_completes_two_deletions(cluster: EventCluster) -> None:
+    """From the only broker that has replicas of them."""
     for topic in ("t", "u"):
         cluster.create_topic(topic, (1,))
     cluster.quietly("process_topic_change")
@@ -375,8 +375,8 @@ def test_two_topics_go_with_one_answer(cluster: EventCluster) -> None:
     assert not any(cluster.exists(topic_path(topic)) for topic in ("t", "u"))
 
 
-def test_a_broker_that_returns_is_asked_for_what_it_has_alone() -> None:
-    """Another topic, which another broker could not delete, waits on."""
+def test_a_returning_broker_gets_only_its_own_deletions() -> None:
+    """A topic that another broker could not delete still waits."""
     cluster = with_topic()
     cluster.create_topic("u", (3,))
     cluster.quietly("process_topic_change")
@@ -393,7 +393,7 @@ def test_a_broker_that_returns_is_asked_for_what_it_has_alone() -> None:
 
 @pytest.mark.parametrize(("release", "stopped"), [("2.4", [["t"], ["u"], ["t"], ["u"]]), ("2.5", [["t", "u"]] * 2)])
 def test_until_2_4_deletions_began_topic_by_topic(release: str, stopped: list[list[str]]) -> None:
-    """Since 2.5 all replicas on a broker stop with one request, and are deleted with one [KAFKA-9499]."""
+    """Since 2.5 one request stops all replicas on a broker, and another deletes them [KAFKA-9499]."""
     cluster = with_topic(control_design_of(release))
     cluster.create_topic("u", (1,))
     cluster.quietly("process_topic_change")
@@ -410,8 +410,8 @@ def test_until_2_4_deletions_began_topic_by_topic(release: str, stopped: list[li
 
 
 @pytest.mark.parametrize(("release", "queued"), [("2.6", frozenset()), ("2.7", {"t"})])
-def test_until_2_6_a_topic_was_not_queued_while_its_nodes_went(release: str, queued: frozenset[str]) -> None:
-    """If that fails, the same controller does not try again [KAFKA-10040]."""
+def test_until_2_6_a_topic_left_the_queue_before_its_nodes_were_deleted(release: str, queued: frozenset[str]) -> None:
+    """If the deletion of the nodes fails, the same controller does not retry [KAFKA-10040]."""
     cluster = deleting(control_design_of(release))
     cluster.deleted(1, T0, T1)
     cluster.process(
@@ -430,7 +430,7 @@ def test_until_2_6_a_topic_was_not_queued_while_its_nodes_went(release: str, que
 def test_from_2_7_to_3_1_a_topic_without_replicas_was_not_queued_again(
     release: str, failure: EventFailure | None
 ) -> None:
-    """When another one is to be deleted, all that are asked for are queued; a metric then looks for replicas."""
+    """The next deletion queues all requested topics; a metric then looks for replicas."""
     cluster = deleting(control_design_of(release))
     for partition in (T0, T1):
         cluster.context.update_partition_full_replica_assignment(partition, ReplicaAssignment(()))
@@ -441,8 +441,8 @@ def test_from_2_7_to_3_1_a_topic_without_replicas_was_not_queued_again(
     assert cluster.context.state.topics_to_be_deleted == ({"t", "u"} if failure else {"u"})
 
 
-def test_a_controller_that_moves_while_nodes_go() -> None:
-    """What is gone is gone; the next one finds what asked for the rest."""
+def test_a_controller_that_moves_while_nodes_are_deleted() -> None:
+    """The deleted nodes are gone; the next controller finds the request for the rest."""
     cluster = deleting()
     cluster.deleted(1, T0, T1)
     processed = cluster.process(
@@ -459,8 +459,8 @@ def test_a_controller_that_moves_while_nodes_go() -> None:
     assert cluster.data("/config/topics/t") == TopicConfig()
 
 
-def test_metadata_of_a_topic_that_goes_is_of_no_leader() -> None:
-    """-2, by which brokers forget it."""
+def test_metadata_of_a_topic_in_deletion_has_no_leader() -> None:
+    """The leader is -2, on which brokers forget it."""
     leaders = {
         state.leader
         for _, request in deleting().sent

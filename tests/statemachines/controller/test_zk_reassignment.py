@@ -1,4 +1,4 @@
-"""How partitions moved until 2.3: by a node that is read once, with nothing in the topic's node to tell it from."""
+"""How partitions moved until 2.3: by a node that is read once, without a trace in the topic's node."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def ask(cluster: EventCluster, *targets: tuple[TopicPartition, tuple[int, ...]])
 
 
 def caught_up(cluster: EventCluster, partition: TopicPartition, *isr: int) -> EventDone:
-    """The leader has taken replicas into its ISR, and the controller hears of it."""
+    """The leader has added replicas to its ISR, and notifies the controller."""
     cluster.leader_writes(partition, isr)
     cluster.forget()
     return cluster.process("process_partition_reassignment_isr_change", partition)
 
 
 def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> tuple[int, ...]:
-    """What the topic's node says, and the controller knows: no replica is said to be added or removed."""
+    """The assignment in the topic's node and in the context, which has no adding or removing replicas."""
     written = cluster.data(topic_path("t")).decode("t")[partition]
     assert isinstance(written, ReplicaAssignment)
     assert written == cluster.context.partition_full_replica_assignment(partition)
@@ -52,8 +52,8 @@ def assigned(cluster: EventCluster, partition: TopicPartition = T0) -> tuple[int
     return written.replicas
 
 
-def test_a_reassignment_begins_with_all_replicas(cluster: EventCluster) -> None:
-    """All are told in the next epoch, none as new; then the new ones are, as such, in that before [KAFKA-9212]."""
+def test_a_reassignment_begins_with_old_and_new_replicas(cluster: EventCluster) -> None:
+    """All are informed in the next epoch, none as new; then the new ones, as new, in the old epoch [KAFKA-9212]."""
     assert ask(cluster, (T0, (3, 2))) == EventDone()
     assert assigned(cluster) == (3, 2, 1)
     assert cluster.state(T0)[:3] == (1, 1, (1, 2))
@@ -68,8 +68,8 @@ def test_a_reassignment_begins_with_all_replicas(cluster: EventCluster) -> None:
     assert cluster.data(REASSIGN_PARTITIONS) == ((T0, (3, 2)),)
 
 
-def test_a_reassignment_ends_when_all_are_in_sync(cluster: EventCluster) -> None:
-    """The old ones go, the topic's node is written, and the other node goes with the last partition."""
+def test_a_reassignment_ends_when_all_targets_are_in_sync(cluster: EventCluster) -> None:
+    """The old ones are deleted, the topic's node is written, and the last partition deletes the request node."""
     ask(cluster, (T0, (3, 2)))
     caught_up(cluster, T0, 1, 2)
     assert cluster.sent == []
@@ -86,8 +86,8 @@ def test_a_reassignment_ends_when_all_are_in_sync(cluster: EventCluster) -> None
     assert cluster.context.state.partitions_being_reassigned == frozenset()
 
 
-def test_a_remaining_leader_and_removed_replicas_receive_requests(cluster: EventCluster) -> None:
-    """Of who is left; since 2.4 those that go are not told so."""
+def test_a_remaining_leader_and_removed_replicas_receive_the_new_isr(cluster: EventCluster) -> None:
+    """Since 2.4 the removed ones do not."""
     ask(cluster, (T0, (1,)))
     assert "1+2 LeaderAndIsr t-0 led by 1 in 1, ISR 1+2" in cluster.story()
     assert cluster.state(T0)[:3] == (1, 2, (1,))
@@ -104,7 +104,7 @@ def test_a_remaining_leader_and_removed_replicas_receive_requests(cluster: Event
     ],
 )
 def test_additions_to_the_node_during_a_move(release: str, left: object, begun: bool) -> None:
-    """Until 1.0 it begins; until 2.3 it is lost: the node is written from memory; since 2.4 it stays, and waits."""
+    """Until 1.0 they begin; until 2.3 they are lost: the node is written from memory; since 2.4 they wait in it."""
     cluster = cluster_of(release)
     ask(cluster, (T0, (3, 2)))
     cluster.zookeeper.set(None, REASSIGN_PARTITIONS, ((T0, (3, 2)), (T1, (2,))))
@@ -117,7 +117,7 @@ def test_additions_to_the_node_during_a_move(release: str, left: object, begun: 
 
 
 def test_until_1_0_additions_start_at_once() -> None:
-    """The node is read whenever it changes; what moves already is not begun once more."""
+    """The node is read whenever it changes; running reassignments are not begun again."""
     cluster = cluster_of("1.0")
     ask(cluster, (T0, (3, 2)))
     cluster.forget()
@@ -128,8 +128,8 @@ def test_until_1_0_additions_start_at_once() -> None:
 
 
 @pytest.mark.parametrize(("release", "goes_on"), [("0.10.2", True), ("1.0", True), ("1.1", False), ("2.3", False)])
-def test_a_controller_takes_over_whose_topic_is_to_be_deleted(release: str, goes_on: bool) -> None:
-    """Until 1.0 the move goes on, and the deletion waits for it; since then it is given up."""
+def test_a_failover_during_reassignment_and_deletion(release: str, goes_on: bool) -> None:
+    """Until 1.0 the reassignment continues, and the deletion waits for it; since then it is abandoned."""
     cluster = cluster_of(release)
     ask(cluster, (T0, (3, 2)))
     cluster.ask_to_delete("t")
@@ -140,7 +140,7 @@ def test_a_controller_takes_over_whose_topic_is_to_be_deleted(release: str, goes
 
 @pytest.mark.parametrize(("release", "waits"), [("1.0", False), ("1.1", True)])
 def test_until_1_0_an_already_assigned_partition_leaves_the_node_first(release: str, waits: bool) -> None:
-    """Then the deletion of its topic waits for no move, though the new replica has not caught up."""
+    """So its topic's deletion waits for no reassignment, though the new replica has not caught up."""
     cluster = cluster_of(release)
     ask(cluster, (T0, (1, 2, 3)))
     cluster.ask_to_delete("t")
@@ -150,7 +150,7 @@ def test_until_1_0_an_already_assigned_partition_leaves_the_node_first(release: 
 
 
 def test_a_partition_without_work_leaves_the_node(cluster: EventCluster) -> None:
-    """Partitions that are there already, or not at all, or are to be deleted."""
+    """Partitions that are already in place, unknown, or in deletion."""
     nowhere = TopicPartition("v", 0)
     ask(cluster, (T1, (1,)), (nowhere, (2,)), (T0, (3, 2)))
     assert cluster.data(REASSIGN_PARTITIONS) == ((T0, (3, 2)),)
@@ -158,7 +158,7 @@ def test_a_partition_without_work_leaves_the_node(cluster: EventCluster) -> None
 
 
 @pytest.mark.parametrize(("release", "writes"), [("1.1", 2), ("2.0", 1)])
-def test_until_1_1_they_left_one_by_one(release: str, writes: int) -> None:
+def test_until_1_1_partitions_left_the_node_one_by_one(release: str, writes: int) -> None:
     """The node is written for each; since 2.0 once. [KAFKA-6617]"""
     cluster = cluster_of(release)
     ask(cluster, (T1, (1,)), (TopicPartition("v", 0), (2,)), (T0, (3, 2)))
@@ -166,8 +166,8 @@ def test_until_1_1_they_left_one_by_one(release: str, writes: int) -> None:
 
 
 @pytest.mark.parametrize(("release", "known"), [("1.1", (1, 2)), ("2.0", (3, 1, 2))])
-def test_since_2_0_it_is_known_before_it_is_written(release: str, known: tuple[int, ...]) -> None:
-    """So where the topic's node is gone the controller goes on with replicas that stand nowhere. [KAFKA-6630]"""
+def test_since_2_0_the_context_changes_before_the_write(release: str, known: tuple[int, ...]) -> None:
+    """So if the topic's node is gone, the controller continues with unwritten replicas. [KAFKA-6630]"""
     cluster = cluster_of(release)
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (3,)),))
     for number, step in enumerate(cluster.steps("process_zk_partition_reassignment")):
@@ -178,10 +178,8 @@ def test_since_2_0_it_is_known_before_it_is_written(release: str, known: tuple[i
 
 
 @pytest.mark.parametrize(("release", "failure"), [("1.1", None), ("2.0", EventFailure.NotReassigned)])
-def test_a_reassignment_that_failed_after_leaving_the_node_leaves_again(
-    release: str, failure: EventFailure | None
-) -> None:
-    """Is to leave it once more, which since 2.0 fails the event."""
+def test_a_failure_after_leaving_the_node(release: str, failure: EventFailure | None) -> None:
+    """The partition is removed from the node once more, which since 2.0 fails the event."""
 
     def is_reassigned(partition: TopicPartition) -> None:
         raise EventFailed(EventFailure.NeverLed)
@@ -193,7 +191,7 @@ def test_a_reassignment_that_failed_after_leaving_the_node_leaves_again(
     assert assigned(cluster) == (3,)
 
 
-def test_a_reassignment_with_an_unknown_leader_stays(cluster: EventCluster) -> None:
+def test_a_partition_without_known_leader_stays_assigned(cluster: EventCluster) -> None:
     """Its replicas are in sync, but the controller's own creation of the state lost its reply."""
     cluster.context.state.partition_leadership_info.pop(T0)
     cluster.leader_writes(T0, (1, 2, 3))
@@ -202,8 +200,8 @@ def test_a_reassignment_with_an_unknown_leader_stays(cluster: EventCluster) -> N
     assert not cluster.exists(REASSIGN_PARTITIONS)
 
 
-def test_changes_of_a_state_are_heard_of_while_it_moves(cluster: EventCluster) -> None:
-    """By a watch, from the begin to the end."""
+def test_changes_of_a_state_are_watched_during_a_reassignment(cluster: EventCluster) -> None:
+    """From the beginning to the end."""
     watched: list[tuple[str, TopicPartition]] = []
     vars(cluster.controller.handlers).update(
         watch_isr=lambda partition: watched.append(("watch", partition)),
@@ -215,8 +213,8 @@ def test_changes_of_a_state_are_heard_of_while_it_moves(cluster: EventCluster) -
     assert watched[2:] == [("unwatch", T0)]
 
 
-def test_a_failed_reassignment_leaves_the_node(cluster: EventCluster) -> None:
-    """So that it may be asked for again; the others go on."""
+def test_a_failed_partition_leaves_the_node(cluster: EventCluster) -> None:
+    """So it can be requested again; the others continue."""
     path = "/brokers/topics/t/partitions/0/state"
     cluster.zookeeper.set(None, path, cluster.data(path)._replace(controller_epoch=99))
     ask(cluster, (T0, (3,)), (T1, (4,)))
@@ -224,8 +222,8 @@ def test_a_failed_reassignment_leaves_the_node(cluster: EventCluster) -> None:
     assert cluster.state(T1).leader_epoch == 1
 
 
-def test_a_controller_that_moves_leaves_the_node(cluster: EventCluster) -> None:
-    """To the next one."""
+def test_a_moved_controller_leaves_the_node_to_its_successor(cluster: EventCluster) -> None:
+    """The node is unchanged."""
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (3,)),))
     processed = cluster.process("process_zk_partition_reassignment", before={3: cluster.elect_another_controller})
     assert processed.failure is EventFailure.ControllerMoved
@@ -234,7 +232,7 @@ def test_a_controller_that_moves_leaves_the_node(cluster: EventCluster) -> None:
 
 @pytest.mark.parametrize("batch", range(14))
 def test_the_next_controller_completes_it(cluster: EventCluster, batch: int) -> None:
-    """The node says where to, and AR who else is there."""
+    """The request node has the target, and the assignment the other replicas."""
     ask(cluster, (T0, (3, 4)))
     cluster.leader_writes(T0, (1, 2, 3, 4))
     for number, step in enumerate(cluster.steps("maybe_complete_reassignment", T0)):
@@ -260,8 +258,8 @@ def test_a_starting_broker_receives_the_reassignment_again(cluster: EventCluster
 
 
 @pytest.mark.parametrize(("release", "failure"), [("1.1", EventFailure.NotAssigned), ("2.0", EventFailure.NoTopic)])
-def test_a_reassignment_of_a_missing_topic_continues(release: str, failure: EventFailure) -> None:
-    """Until 1.1 it fails before anything is written, since it is assigned no more; then, as there is no node."""
+def test_a_partition_of_a_missing_topic_is_still_moved(release: str, failure: EventFailure) -> None:
+    """Until 1.1 it fails before any write, as it is no longer assigned; later, because there is no node."""
     cluster = cluster_of(release)
     gone = TopicPartition("gone", 0)
     cluster.controller.reassignment_targets[gone] = (3,)
@@ -271,8 +269,8 @@ def test_a_reassignment_of_a_missing_topic_continues(release: str, failure: Even
     assert cluster.sent == []
 
 
-def test_an_administrator_cannot_ask_otherwise(cluster: EventCluster) -> None:
-    """There is no AlterPartitionReassignments yet; nothing changes."""
+def test_alter_partition_reassignments_is_refused_until_2_3(cluster: EventCluster) -> None:
+    """The request does not exist yet; nothing changes."""
     with pytest.raises(ValueError, match=r"until 2\.3 partitions are reassigned by /admin/reassign_partitions alone"):
         cluster.process("process_api_partition_reassignment", ((T0, (3,)),))
     assert assigned(cluster) == (1, 2)

@@ -66,27 +66,31 @@ BROKERS = (0, 1)
 
 
 class Controlled(State):
-    """A controller's context and batch, the ZooKeeper that it writes to, and a change that is under way."""
+    """A controller's context and batch, the ZooKeeper that it writes to, and a change in progress."""
 
     zk: Ensemble
     epoch: ControllerEpoch = variable("Its own.")
-    epoch_zk_version: ZkVersion = variable("And the version that goes with it.", of=lambda self: (0,))
-    shutting_down_broker_ids: frozenset[BrokerId] = variable("Who shuts down.", of=lambda self: (frozenset(),))
+    epoch_zk_version: ZkVersion = variable("The version of its node.", of=lambda self: (0,))
+    shutting_down_broker_ids: frozenset[BrokerId] = variable(
+        "Brokers that shut down.", of=lambda self: (frozenset(),)
+    )
     all_topics: frozenset[TopicName] = variable("The topics.", of=lambda self: (frozenset(),))
     partitions_being_reassigned: frozenset[TopicPartition] = variable("None.", of=lambda self: (frozenset(),))
     topics_to_be_deleted: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
     topics_with_deletion_started: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
     topics_ineligible_for_deletion: frozenset[TopicName] = variable("None.", of=lambda self: (frozenset(),))
-    partition_assignments: Partial[TopicPartition, ReplicaAssignment] = variable("Who keeps it.")
-    partition_leadership_info: Partial[TopicPartition, LeaderIsrAndControllerEpoch] = variable("Who led it last.")
-    live_broker_epochs: Partial[BrokerId, BrokerEpoch] = variable("Who is registered.")
+    partition_assignments: Partial[TopicPartition, ReplicaAssignment] = variable("Its replicas.")
+    partition_leadership_info: Partial[TopicPartition, LeaderIsrAndControllerEpoch] = variable(
+        "Its last leader and ISR."
+    )
+    live_broker_epochs: Partial[BrokerId, BrokerEpoch] = variable("The registered brokers.")
     replicas_on_offline_dirs: Partial[BrokerId, frozenset[TopicPartition]] = variable("None.")
     partition_states: Partial[TopicPartition, PartitionState] = variable("The state of the partition.")
     replica_states: Partial[PartitionAndReplica, ReplicaState] = variable("The states of its replicas.")
-    update_metadata_brokers: frozenset[BrokerId] = variable("Who gets metadata.")
-    leader_and_isr: Partial[PartitionAndReplica, LeaderAndIsrPartitionState] = variable("What replicas are told.")
-    stop_replica: Partial[PartitionAndReplica, StopReplicaPartitionState] = variable("Who is to stop.")
-    update_metadata: Partial[TopicPartition, UpdateMetadataPartitionState] = variable("What brokers are told.")
+    update_metadata_brokers: frozenset[BrokerId] = variable("The receivers of metadata.")
+    leader_and_isr: Partial[PartitionAndReplica, LeaderAndIsrPartitionState] = variable("States for replicas.")
+    stop_replica: Partial[PartitionAndReplica, StopReplicaPartitionState] = variable("Replicas to stop.")
+    update_metadata: Partial[TopicPartition, UpdateMetadataPartitionState] = variable("States for all brokers.")
     electing: PartitionStateChange | None = variable("An election that waits for ZooKeeper.")
     removing: ReplicaStateChange | None = variable("A removal from the ISR that waits for ZooKeeper.")
 
@@ -98,21 +102,21 @@ class Controlled(State):
 
     @property
     def idle(self) -> bool:
-        """Nothing is under way."""
+        """No change is in progress."""
         return self.electing is None and self.removing is None
 
 
 class OnePartition(Specification[Controlled]):
-    """Two brokers come and go; the controller elects and removes, batch by batch, and the leader shrinks its ISR."""
+    """Two brokers fail and return; the controller elects and removes, batch by batch; the leader shrinks its ISR."""
 
-    writes: int = constant(3, "Bound: how often the partition's state is set.")
+    writes: int = constant(3, "Bound: number of writes of the partition's state.")
 
     design: ControlDesign = switches(
         ControlDesign, {release: control_design_of(release) for release in RELEASES}, only=["keep_last_isr"]
     )
 
     def sizes(self) -> Mapping[Any, Size]:
-        """As large as what is written, and not reordered."""
+        """As large as the writes need, and not reordered."""
         isrs = [members for size in range(3) for members in permutations(BROKERS, size)]
         epochs = integers(0, self.writes)
         return {
@@ -147,7 +151,7 @@ class OnePartition(Specification[Controlled]):
 
     @part
     def zk(self) -> ZooKeeperPart:
-        """Nodes that are not watched, and no session that ends."""
+        """Nodes without watches, and no session that ends."""
         state = self.domain_of(TopicPartitionState)
         znodes: Collection[Znodes] = (
             Znodes("/"),
@@ -157,7 +161,7 @@ class OnePartition(Specification[Controlled]):
         return ZooKeeperPart(sessions=self.domain_of(SessionId), znodes=znodes, max_events=0, expiries=False)
 
     def context(self, s: Controlled) -> ControllerContext:
-        """What the controller knows, over this state."""
+        """The controller's context, over this state."""
         return ControllerContext(s)
 
     def machines(self, s: Controlled) -> tuple[PartitionStateMachine, ReplicaStateMachine]:
@@ -184,13 +188,13 @@ class OnePartition(Specification[Controlled]):
 
     @action
     def dies(self, s: Controlled, broker: BrokerId) -> None:
-        """A broker is gone, and the controller has heard of it."""
+        """A broker is gone, and the controller has noticed."""
         require(s.idle and broker in s.live_broker_epochs)
         self.context(s).remove_live_brokers([broker])
 
     @action
     def returns(self, s: Controlled, broker: BrokerId) -> None:
-        """A broker is back, and is told who leads."""
+        """A broker is back, and receives its leader."""
         require(s.idle and broker not in s.live_broker_epochs)
         self.context(s).add_live_brokers({broker: 0})
         self.follow(
@@ -216,7 +220,7 @@ class OnePartition(Specification[Controlled]):
 
     @action(lost=(False, True))
     def answer(self, s: Controlled, lost: bool) -> None:
-        """ZooKeeper answers the batch that is due, perhaps after a first answer was lost."""
+        """ZooKeeper answers the due batch, perhaps after a first answer was lost."""
         partitions, replicas = self.machines(s)
         bound(s.zk.nodes[PATH].version < self.writes)
         if s.electing is not None:
@@ -229,20 +233,20 @@ class OnePartition(Specification[Controlled]):
             require(False)
 
     def responses(self, s: Controlled, requests: Sequence[ZkRequest], lost: bool) -> tuple[ZkResponse, ...]:
-        """What ZooKeeper answers; where the first answers are lost, all is asked for twice."""
+        """ZooKeeper's responses; if the first ones are lost, all requests are sent twice."""
         answered = 0 if lost else len(requests)
         return retry_requests_until_connected(self.zk.servers(s.zk), None, requests, answered, len(requests))
 
     @action
     def shrink(self, s: Controlled) -> None:
-        """The leader takes the others out of its ISR, whatever the controller is about."""
+        """The leader removes the others from its ISR, whatever the controller is doing."""
         require(s.state.leader in s.live_broker_epochs and len(s.state.isr) > 1)
         bound(s.zk.nodes[PATH].version < self.writes)
         shrunk = s.state._replace(isr=(s.state.leader,))
         self.zk.servers(s.zk).set(None, PATH, s.zk.nodes[PATH].data._replace(leader_and_isr=shrunk))
 
     def follow(self, s: Controlled, electing: PartitionStep | None, removing: ReplicaStep | None) -> None:
-        """What is under way from now on."""
+        """Store the change that is now in progress."""
         s.electing = electing if isinstance(electing, PartitionStateChange) else None
         s.removing = removing if isinstance(removing, ReplicaStateChange) else None
 
@@ -253,17 +257,17 @@ class OnePartition(Specification[Controlled]):
 
     @invariant
     def cache_not_ahead(self, s: Controlled) -> bool:
-        """C9: what the controller knows has been written."""
+        """C9: every state in the controller's cache has been written."""
         return s.partition_leadership_info[P].leader_and_isr.partition_epoch <= s.zk.nodes[PATH].version
 
     @invariant
     def batch_empty_at_rest(self, s: Controlled) -> bool:
-        """A change that is over has sent what it had added."""
+        """A finished change has sent its requests."""
         return not s.idle or not (s.leader_and_isr or s.stop_replica or s.update_metadata_brokers)
 
     @transition_invariant
     def epochs_grow(self, before: Controlled, step: Step, after: Controlled) -> bool:
-        """Each write of the controller is of the next leader epoch; a leader's own is of the same."""
+        """Each write of the controller has the next leader epoch; a leader's own write keeps it."""
         grown = after.state.leader_epoch - before.state.leader_epoch
         written = after.zk.nodes[PATH].version - before.zk.nodes[PATH].version
         return grown == (written if step.action == "answer" else 0)
@@ -275,7 +279,7 @@ class OnePartition(Specification[Controlled]):
 
     @sometimes
     def conflict(self, s: Controlled) -> bool:
-        """A change waits to write what has been written by another since it was read."""
+        """A change waits to write a state that another has written since it was read."""
         change = s.electing or s.removing
         return bool(
             change
@@ -297,18 +301,18 @@ FIXED: list[tuple[Any, str, Any]] = [
     (LeaderAndIsrPartitionState, "replicas", BROKERS),
     (UpdateMetadataPartitionState, "replicas", BROKERS),
 ]
-"""Fields that are the same all the time."""
+"""Fields that never change."""
 
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
-def test_a_specification_goes_through_every_interleaving(engine: str) -> None:
-    """Leaders write between any two batches, replies are lost, and what ought to hold does; on every engine."""
+def test_a_specification_explores_every_interleaving(engine: str) -> None:
+    """Leaders write between any two batches, replies are lost, and the properties hold; on every engine."""
     result = check(OnePartition(), engine=engine)
     assert (result.verdict, result.distinct_states) == ("holds", 824), str(result)
 
 
 def test_a_specification_finds_the_empty_isr() -> None:
-    """Where the last member leaves, no replica can lead: until 1.0, and by the switch of that name. [B14]"""
+    """If the last member leaves, no replica can lead: until 1.0, and with the switch of that name. [B14]"""
     of_1_0 = check(OnePartition, release="1.0", engine="reference", properties=["isr_not_empty"])
     result = check(OnePartition(keep_last_isr=False), engine="reference", properties=["isr_not_empty"])
     assert of_1_0.verdict == result.verdict

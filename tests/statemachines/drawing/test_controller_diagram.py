@@ -1,4 +1,4 @@
-"""The pictures of a controller's life show every move, under Kafka's names, and nothing else."""
+"""The pictures of a controller's life show every transition, under Kafka's names, and nothing else."""
 
 import os
 import re
@@ -36,18 +36,18 @@ FEW = (
 
 @cache
 def picture(release: str) -> Picture:
-    """What is drawn of all moves of a release."""
+    """The picture of all transitions of a release."""
     return controller_diagram.picture_of(release, transitions(release))
 
 
 def said_of(shown: Picture, move: Transition) -> list[str]:
-    """What the arrows say that may show a move: of an event also what has happened then."""
+    """The labels of the arrows that may show a transition; for an event also its outcome."""
     return [words for arrow in shown.arrows for words in arrow.label if words.startswith(move.label)]
 
 
 @each_generation
 def test_every_move_is_shown(release: str) -> None:
-    """But for an event that changes nothing."""
+    """Except an event that changes nothing."""
     shown = picture(release)
     for move in transitions(release):
         changes = move.source != move.target or move.source.agenda != IDLE or move.source.is_zk_event_thread
@@ -60,7 +60,7 @@ def test_every_move_is_shown(release: str) -> None:
 
 @each_generation
 def test_every_request_is_a_box_of_its_own(release: str) -> None:
-    """Boxes have names of their own, and each place is one of them."""
+    """Boxes have unique names, and each place is one of them."""
     shown = picture(release)
     names = [each.name for each in shown.boxes]
     assert len(names) == len(set(names))
@@ -92,18 +92,18 @@ def test_every_request_is_a_box_of_its_own(release: str) -> None:
     ],
 )
 def test_rows_have_kafkas_names(release: str, frames: str) -> None:
-    """A frame for each row, besides the thread that waits."""
+    """A frame for each row, besides the waiting thread."""
     assert [name for name in picture(release).frames if " " not in name] == frames.split()
 
 
-def test_a_common_transition_is_one_arrow() -> None:
-    """Whatever the request, a session that has ended leads to one place."""
+def test_a_lost_session_is_one_arrow() -> None:
+    """After any request, an ended session leads to one place."""
     lost = [arrow for arrow in picture("3.9").arrows if "SESSIONEXPIRED: it resigns" in arrow.label]
     assert [(arrow.source, arrow.target) for arrow in lost] == [("any", "RegisterBrokerAndReelect_Connect")]
 
 
-def test_failures_caught_by_elect_have_an_arrow_per_request() -> None:
-    """Not for the write of a state: what fails there moves no controller."""
+def test_failures_that_elect_catches_have_an_arrow_for_each_request() -> None:
+    """Not for the write of a state, whose failure moves no controller."""
     fails = [arrow for arrow in picture("3.9").arrows if "another error" in arrow.label]
     assert {arrow.target for arrow in fails} == {"triggerControllerMove_MoveController"}
     assert [arrow.source.removeprefix("onControllerFailover_") for arrow in fails] == [
@@ -116,7 +116,7 @@ def test_failures_caught_by_elect_have_an_arrow_per_request() -> None:
 
 @each_generation
 def test_formats_show_the_same(release: str) -> None:
-    """Each box, and each arrow with what is said, in each format."""
+    """Each box, and each arrow with its label, in each format."""
     shown = picture(release)
     assert len(re.findall(r"-->", mermaid(shown))) == len(shown.arrows)
     graph = FORMATS["dot"](shown)
@@ -154,7 +154,7 @@ def test_labels_do_not_overlap(release: str) -> None:
 
 
 def test_a_page_is_drawn_without_fonts(tmp_path: Path) -> None:
-    """None is looked for, so it is the same bytes with whatever fonts a machine has."""
+    """Fonts are not looked up, so the bytes do not depend on the fonts of a machine."""
     no_fonts = tmp_path / "fonts.conf"
     no_fonts.write_text('<?xml version="1.0"?><fontconfig></fontconfig>')
     page = f"from {__name__} import *; print(svg(controller_diagram.picture_of('3.9', FEW)), end='')"
@@ -165,7 +165,7 @@ def test_a_page_is_drawn_without_fonts(tmp_path: Path) -> None:
 
 
 def test_only_the_given_transitions_are_drawn() -> None:
-    """A box for each place, an arrow for each way with all that leads along it, and none for what changes nothing."""
+    """A box for each place, an arrow for each pair with all its labels, and none if nothing changes."""
     shown = controller_diagram.picture_of("3.9", FEW)
     assert [each.words for each in shown.boxes] == [
         "stopped",

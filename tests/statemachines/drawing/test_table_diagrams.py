@@ -1,4 +1,4 @@
-"""The pictures show the rows, all of them once and in order."""
+"""The pictures show each row once and in order."""
 
 import re
 from typing import Any
@@ -40,23 +40,23 @@ def expected(table: Table[Any]) -> list[tuple[str, str, str]]:
 
 
 def plain(label: str) -> str:
-    """The words of a label, however it is broken into lines."""
+    """The words of a label, without its line breaks."""
     return " ".join(re.split(r"(?:[\s,;]|\\n)+", label.strip()))
 
 
 def words_of(element: ElementTree.Element) -> list[str]:
-    """What is written in a part of an SVG, line by line."""
+    """The text in a part of an SVG, line by line."""
     return [text.text or "" for text in element.iter(f"{SVG}text")]
 
 
 def states_of(picture: str) -> list[ElementTree.Element]:
-    """The boxes of an SVG with names in them."""
+    """The boxes with names in an SVG."""
     nodes = [each for each in ElementTree.fromstring(picture).iter(f"{SVG}g") if each.get("class") == "node"]
     return [each for each in nodes if words_of(each)]
 
 
 def transitions_of(picture: str) -> list[tuple[str, str, str]]:
-    """The transitions that a picture shows, whatever its format."""
+    """The transitions in a picture of any format."""
     if "stateDiagram" in picture:
         found = re.findall(r"^  (\w+) --> (\w+): (.+)$", picture, re.MULTILINE)
     elif "digraph" in picture:
@@ -84,7 +84,7 @@ def test_the_order_of_the_rows_does_not_matter(draw: Any) -> None:
 
 @pytest.mark.parametrize("draw", FORMATS.values(), ids=FORMATS)
 def test_a_picture_of_one_release_shows_that_release_alone(draw: Any) -> None:
-    """And says of no row in which releases it is."""
+    """Its labels do not mention releases."""
     old = transitions_of(draw(REPLICA.at("2.2")))
     new = transitions_of(draw(REPLICA.at("2.3")))
     assert set(new) - set(old) == {("OfflineReplica", "ReplicaDeletionIneligible", "TopicDeletion broker is down")}
@@ -92,25 +92,25 @@ def test_a_picture_of_one_release_shows_that_release_alone(draw: Any) -> None:
 
 
 @each_table
-def test_every_row_says_what_asks_for_it(table: Table[Any]) -> None:
-    """As the picture is read by those who look for the event."""
+def test_every_row_names_its_cause(table: Table[Any]) -> None:
+    """Readers look for the event in the picture."""
     assert all(row.cause for row in table.rows)
 
 
-def test_mermaid_marks_the_beginning_and_goes_where_it_is_sent() -> None:
+def test_mermaid_has_a_start_and_a_direction() -> None:
     lines = [line.strip() for line in mermaid(TRAFFIC, "LR").splitlines()]
     assert lines[:3] == ["---", "title: the states of a traffic light", "---"]
     assert {"[*] --> Red", "direction LR", "Class Red s_active", "Class Broken s_default"} <= set(lines)
 
 
 def test_a_label_in_mermaid_does_not_end_the_statement() -> None:
-    """What stands behind a semicolon would be a state of its own."""
+    """Text after a semicolon would be a state of its own."""
     assert ";" not in mermaid(REPLICA)
 
 
 @each_table
-def test_mermaid_is_given_no_line_that_it_would_take_for_a_state(table: Table[Any]) -> None:
-    """Any words of which the first is none of its own are one."""
+def test_mermaid_gets_no_line_that_it_would_take_for_a_state(table: Table[Any]) -> None:
+    """It takes any line that does not begin with a keyword for a state."""
     lines = mermaid(table).split("---\n")[-1].splitlines()
     known = r"stateDiagram-v2|(direction|classDef|state|Class) .+|(\w+|\[\*\]) --> \w+.*|"
     assert [line for line in map(str.strip, lines) if not re.fullmatch(known, line)] == []
@@ -126,7 +126,7 @@ def test_dot_gives_the_end_a_double_border_and_has_a_beginning() -> None:
 @each_table
 @pytest.mark.parametrize("release", [None, "2.2"])
 def test_no_arrow_goes_through_a_label(table: Table[Any], release: str | None) -> None:
-    """In the picture itself, with letters as wide as a wide face has them."""
+    """In the picture itself, with letters as wide as in a wide face."""
     picture = ElementTree.fromstring(svg(table.at(release) if release else table))
     edges = [each for each in picture.iter(f"{SVG}g") if each.get("class") == "edge"]
     texts = [text for edge in edges for text in edge.iter(f"{SVG}text")]

@@ -6,7 +6,7 @@ from statemachines.messages.errors import Errors
 
 
 def test_errors_have_the_codes_of_the_protocol() -> None:
-    """As Errors.java has them."""
+    """Those of Errors.java."""
     assert {error.name: error.value for error in Errors} == {
         "UNKNOWN_SERVER_ERROR": -1,
         "NONE": 0,
@@ -33,6 +33,6 @@ def test_errors_have_the_codes_of_the_protocol() -> None:
     }
 
 
-def test_errors_are_shown_by_name() -> None:
+def test_errors_print_as_their_names() -> None:
     """In messages and in traces."""
     assert str(Errors.STALE_BROKER_EPOCH) == "STALE_BROKER_EPOCH"

@@ -1,4 +1,4 @@
-"""The transition table and the machines made of it, on a traffic light that was once simpler."""
+"""The transition table and its machines, with a traffic light that was once simpler."""
 
 import copy
 import pickle
@@ -174,8 +174,8 @@ class TestMachine:
     def test_each_call_makes_another(self) -> None:
         assert LIGHT.machine() is not LIGHT.machine()
 
-    def test_supports_the_options_of_the_library(self) -> None:
-        """Callbacks, queued events, another beginning, another class."""
+    def test_accepts_the_librarys_options(self) -> None:
+        """Callbacks, queued events, another initial state, another class."""
         seen: list[str] = []
 
         class Crossing:
@@ -197,15 +197,15 @@ class TestMachine:
         assert crossing.trigger("to_Green")  # type: ignore[attr-defined]
         assert (crossing.state, seen) == (Amber, ["on_enter_Green", "waits for its turn", "on_enter_Amber"])
 
-    def test_a_persons_callbacks_do_not_run_for_others(self) -> None:
-        """The controller's machine is another one."""
+    def test_callbacks_of_one_machine_do_not_run_for_another(self) -> None:
+        """The controller has a machine of its own."""
         seen: list[str] = []
         LIGHT.machine(after_state_change=lambda: seen.append("mine"))
         light = SimpleNamespace(state=Off)
         LIGHT.become(light, Red)
         assert (light.state, seen) == (Red, [])
 
-    def test_the_declaration_is_one_that_the_library_takes_as_it_stands(self) -> None:
+    def test_the_library_accepts_the_declaration_unchanged(self) -> None:
         machine = transitions.Machine(
             states=list(LIGHT.states), transitions=LIGHT.transitions, initial=Off, auto_transitions=False
         )
@@ -215,7 +215,7 @@ class TestMachine:
 
 class TestBecome:
     @each_release
-    def test_a_model_becomes_what_the_table_allows_and_nothing_else(
+    def test_a_model_makes_only_the_transitions_of_the_table(
         self, table: Table[Light], legal: set[tuple[Light, Light]]
     ) -> None:
         for source, dest in PAIRS:
@@ -238,14 +238,14 @@ class TestBecome:
             LIGHT.become(light, Red)
         assert light.state is Off
 
-    def test_allowed_transitions_come_from_the_machine(self) -> None:
-        """A transition that its machine loses is allowed no more."""
+    def test_the_machine_decides_which_transitions_are_allowed(self) -> None:
+        """A transition that its machine loses is no longer allowed."""
         table = LIGHT.at("1.1")
         table._machine.remove_transition("to_Green", source="Red")
         assert not table.allows(Red, Green)
         assert table.targets(Red) == (Broken,)
 
-    def test_an_error_of_the_model_is_the_models(self) -> None:
+    def test_an_error_of_the_model_is_passed_on(self) -> None:
         class Crossing:
             @property
             def state(self) -> Light:
@@ -254,7 +254,7 @@ class TestBecome:
         with pytest.raises(KeyError):
             LIGHT.become(Crossing(), Red)  # type: ignore[arg-type]
 
-    def test_a_refusal_of_another_machine_is_not_the_tables(self) -> None:
+    def test_a_refusal_by_another_machine_is_passed_on(self) -> None:
         """A model may watch its changes with a machine of its own."""
 
         class Watched:
@@ -272,7 +272,7 @@ class TestBecome:
         with pytest.raises(transitions.MachineError, match="mine refuses"):
             LIGHT.become(Watched(), Red)
 
-    def test_the_error_says_from_where_to_where_and_what_was_allowed(self) -> None:
+    def test_the_error_names_source_target_and_allowed_targets(self) -> None:
         with pytest.raises(IllegalTransition) as caught:
             LIGHT.at("1.0").become(SimpleNamespace(state=Amber), Green)
         assert str(caught.value) == "light of 1.0: Amber cannot become Green; it may become Amber, Red, Broken"

@@ -1,4 +1,4 @@
-"""Nodes for tests: one of each row of the table, those that brokers wrote, and how one thing in them is changed."""
+"""Nodes for tests: an example of each row of the table, brokers' own nodes, and how to change one thing in a node."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ EXAMPLES: Final[dict[str, Any]] = {
     "/log_dir_event_notification/log_dir_event_<n>": 2,
     "/migration": Migration(3000, 1, 2**40, 2),
 }
-"""What may stand in each node, with all that the newest release writes."""
+"""Possible data of each node, with all fields of the newest release."""
 NAMES: Final = {
     "broker": "1",
     "partition": "0",
@@ -79,7 +79,7 @@ NAMES: Final = {
 
 
 def named(pattern: str) -> ZkPath:
-    """A path of a row."""
+    """A path for a row."""
     return re.sub("<([a-z]+)>", lambda name: NAMES[name[1]], pattern)
 
 
@@ -94,7 +94,7 @@ GOOD: Final = [(path, data) for each in WRITTEN for path, data in Written.read(e
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where in JSON something stands."""
+    """The path of each value in a piece of JSON."""
     yield at
     inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in inside:
@@ -102,7 +102,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def changed(value: Any, at: tuple[Any, ...], to: Any) -> Any:
-    """The same with something else at one place."""
+    """The same JSON with another value at one place."""
     if not at:
         return to
     copy = value.copy()

@@ -1,4 +1,4 @@
-"""Kafka's nodes as bytes: what real brokers wrote, what Kafka's decoders take, and what is none of Kafka's."""
+"""Kafka's nodes as bytes: nodes of real brokers, the tolerance of Kafka's decoders, and refusals."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ from tests.statemachines.znodes.written import Written
 
 @rows("release", WRITTEN)
 def test_nodes_written_by_brokers_round_trip(release: str) -> None:
-    """No node is unknown that brokers of this release have made."""
+    """Every node that brokers of this release have made is known."""
     for path, data in Written.read(release).nodes():
         assert encode(path, decode(path, data), release) == (data or b"")
 
 
 @rows("path, data", Written.read("zkdata-3.9.1").tree.items())
-def test_encoding_equals_zkdata(path: ZkPath, data: bytes) -> None:
-    """By a call of its encoders: also what few clusters have."""
+def test_nodes_are_written_as_zkdata_writes_them(path: ZkPath, data: bytes) -> None:
+    """By calls of its encoders, including rare nodes."""
     row = znode_at(path)
     assert row is not None
     assert encode(path, EXAMPLES[row.path]) == data
@@ -63,7 +63,7 @@ def test_written_nodes_are_read_back(row: Any) -> None:
     assert decode(path, encode(path, value)) == value
 
 
-def test_each_node_that_holds_something_has_a_row_among_the_concepts() -> None:
+def test_each_node_with_data_has_a_row_among_the_concepts() -> None:
     concepts = (Path(__file__).parents[3] / "docs" / "concepts.md").read_text(encoding="utf-8")
     assert [row.path for row in ZNODES if row.codec is not NOTHING and f"`{row.path}`" not in concepts] == []
 
@@ -75,7 +75,7 @@ def test_the_parent_of_each_node_has_a_row() -> None:
 
 @rows("number", (-(2**63), 2**63 - 1))
 def test_number_ranges_are_kafkas(number: int) -> None:
-    """Of 64 bits; and of 32, which is where its high half would be."""
+    """With 64 bits; and with 32, at the place of the high half."""
     for value in Migration(1, number >> 32, number, 3), ProducerIdsBlock(1, number, number):
         path = "/migration" if isinstance(value, Migration) else "/latest_producer_id_block"
         assert decode(path, encode(path, value)) == value
@@ -145,7 +145,7 @@ def test_missing_and_unknown_fields_are_handled_as_by_kafka(path: ZkPath, writte
         (STATE, "3.1", {"version": 1, "leader": 2, "leader_epoch": 3, "isr": [2], "controller_epoch": 7}),
     ],
 )
-def test_a_release_omits_unknown_fields(path: ZkPath, release: str, fields: dict[str, object]) -> None:
+def test_a_release_leaves_out_unknown_fields(path: ZkPath, release: str, fields: dict[str, object]) -> None:
     row = znode_at(path)
     assert row is not None
     assert json.loads(encode(path, EXAMPLES[row.path], release)) == fields
@@ -160,7 +160,7 @@ def test_a_release_omits_unknown_fields(path: ZkPath, release: str, fields: dict
     ],
 )
 def test_a_broker_that_is_being_upgraded_writes_an_older_version(version: int, without: set[str]) -> None:
-    """The first end point for clear text is the host for old clients."""
+    """The first clear-text end point gives the host for old clients."""
     newest, older = (json.loads(encode("/brokers/ids/1", BROKER._replace(version=each))) for each in (5, version))
     assert older == {name: each for name, each in newest.items() if name not in without} | {"version": version}
     assert (newest["host"], newest["port"]) == ("h", 9093)
@@ -220,8 +220,8 @@ def test_unwritable_values_are_refused(path: ZkPath, value: object, release: str
         encode(path, value, release)
 
 
-def judged(path: ZkPath, data: bytes) -> Any:
-    """What is read of it, or why it is refused: in one line that begins with its path."""
+def decoded_or_none(path: ZkPath, data: bytes) -> Any:
+    """The value that is read, or None after a refusal in one line that begins with the path."""
     try:
         return decode(path, data)
     except InvalidZnode as refused:
@@ -233,7 +233,7 @@ def judged(path: ZkPath, data: bytes) -> Any:
 
 @given(st.sampled_from([named(row.path) for row in ZNODES]), st.binary() | st.text().map(str.encode))
 def test_any_bytes_are_read_or_refused(path: ZkPath, data: bytes) -> None:
-    judged(path, data)
+    decoded_or_none(path, data)
 
 
 VALUES: Final = st.recursive(
@@ -252,12 +252,12 @@ VALUES: Final = st.recursive(
 def test_a_good_node_with_one_thing_changed_is_read_or_refused(
     node: tuple[ZkPath, bytes], data: st.DataObject
 ) -> None:
-    """What is read of it can be written, and read again."""
+    """If it is read, it can be written, and read again."""
     path, written = node
     good = json.loads(written)
     at = data.draw(st.sampled_from(list(places(good))), "at")
     mutated = json.dumps(changed(good, at, data.draw(VALUES, "to"))).encode()
-    if (value := judged(path, mutated)) is not None:
+    if (value := decoded_or_none(path, mutated)) is not None:
         assert decode(path, encode(path, value)) == decode(path, encode(path, decode(path, encode(path, value))))
 
 

@@ -1,4 +1,4 @@
-"""ZooKeeper without zxids: what a client is told that was away, and how one node is told from the next."""
+"""ZooKeeper without zxids: the events of a returning client, and the identity of a node."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import Create, Delete, EventType, ZooKeeper
 from tests.rows import rows
 
-# What a client is told that was away; real servers know it by zxids.
+# The events of a returning client, which real servers know by zxids.
 
 
 @rows(
-    "there, changes, heard",
+    "there, changes, received",
     [
         (False, "", []),
         (False, "+", [EventType.NodeCreated]),
@@ -23,8 +23,8 @@ from tests.rows import rows
         (True, "-+-", [EventType.NodeDeleted]),
     ],
 )
-def test_a_reconnecting_client_receives_changes_or_rearms(there: bool, changes: str, heard: list[EventType]) -> None:
-    """The same as real servers tell it: what came and went is as it was."""
+def test_a_reconnecting_client_receives_or_rearms(there: bool, changes: str, received: list[EventType]) -> None:
+    """As from real servers; a node that was created and deleted in between counts as unchanged."""
     asked, real = ZooKeeperWithoutZxids(), ZooKeeper()
     for servers in (asked, real):
         servers.connect(0)
@@ -38,14 +38,14 @@ def test_a_reconnecting_client_receives_changes_or_rearms(there: bool, changes: 
             (servers.create if change == "+" else servers.delete)(None, CONTROLLER)
     real.set_watches(0, seen, **{"data" if there else "exist": [CONTROLLER]})
     asked.come_back(0)
-    assert [event.type for event in asked.state.events[0]] == heard
-    assert [event.type for event in real.state.events[0]] == heard
+    assert [event.type for event in asked.state.events[0]] == received
+    assert [event.type for event in real.state.events[0]] == received
     assert asked.state.data_watches[CONTROLLER] == real.state.data_watches[CONTROLLER]
-    assert (0 in asked.state.data_watches[CONTROLLER]) == (not heard)
+    assert (0 in asked.state.data_watches[CONTROLLER]) == (not received)
 
 
 def test_a_reconnecting_client_receives_child_changes() -> None:
-    """Also if they came and went: what counts is that their parent has changed."""
+    """Even if they were created and deleted: the parent has changed."""
     servers = ZooKeeperWithoutZxids()
     servers.connect(0)
     servers.create(None, "/brokers")
@@ -59,7 +59,7 @@ def test_a_reconnecting_client_receives_child_changes() -> None:
     ]
 
 
-# How one node is told from the next.
+# The identity of a node.
 
 
 def counting() -> ZooKeeperWithoutZxids:
@@ -69,8 +69,8 @@ def counting() -> ZooKeeperWithoutZxids:
     return servers
 
 
-def test_counted_nodes_have_their_number_as_czxid() -> None:
-    """Which grows from one node to the next, as on real servers, and is answered to the creator and to readers."""
+def test_the_count_of_a_counted_node_is_its_czxid() -> None:
+    """It grows from one node to the next, as on real servers; the creator and readers receive it."""
     servers = counting()
     for number in (1, 2):
         assert servers.create(0, "/e", ephemeral=True).stat.czxid == number
@@ -87,8 +87,8 @@ def test_undone_changes_are_not_counted() -> None:
     assert servers.create(0, "/e").stat.czxid == 1
 
 
-def test_elsewhere_a_node_has_the_czxid_of_its_transaction() -> None:
-    """Only what is to be counted is counted."""
+def test_an_uncounted_node_has_the_czxid_of_its_transaction() -> None:
+    """Only the chosen paths are counted."""
     servers = counting()
     created = servers.create(0, "/f")
     assert created.stat.czxid == servers.state.zxid

@@ -1,4 +1,4 @@
-"""Several operations at once: each sees those before it, all are kept or none, under one zxid."""
+"""Several operations at once: each sees the earlier ones, all or none take effect, under one zxid."""
 
 import pytest
 
@@ -23,7 +23,7 @@ DATA, CHILDREN = EventType.NodeDataChanged, EventType.NodeChildrenChanged
 
 
 def codes(results: tuple[OpResult | Code, ...]) -> list[Code]:
-    """The code of each place, where an operation's own result counts as OK."""
+    """The code of each result; an operation's own result counts as OK."""
     return [result if isinstance(result, Code) else OK for result in results]
 
 
@@ -51,7 +51,7 @@ SUCCEED: list[tuple[str, list[Operation]]] = [
 
 @rows("operations", dict(SUCCEED))
 def test_each_operation_sees_those_before_it(operations: list[Operation]) -> None:
-    """What one operation left there, the next one finds."""
+    """Each operation finds the effects of the previous ones."""
     assert codes(furnished().multi(C, operations)) == [OK] * len(operations)
 
 
@@ -69,7 +69,7 @@ FAIL: list[tuple[str, list[Operation], list[Code]]] = [
     ("a bad path", [Check("/a"), Create("n"), Check("/a")], [OK, Code.BADARGUMENTS, LATER]),
     ("a failed check before a write", [Check("/v", 0), SetData("/v", b"")], [Code.BADVERSION, LATER]),
     ("a failed write after a check", [Check("/v", 1), Create("/a")], [OK, Code.NODEEXISTS]),
-    ("a check of what is missing", [Check("/n", -1), Create("/n")], [Code.NONODE, LATER]),
+    ("a check of a missing node", [Check("/n", -1), Create("/n")], [Code.NONODE, LATER]),
     (
         "the first of several counts",
         [Create("/n"), Create("/a"), Check("/v", 0), Delete("/m")],
@@ -79,8 +79,8 @@ FAIL: list[tuple[str, list[Operation], list[Code]]] = [
 
 
 @rows("operations, expected", {name: row for name, *row in FAIL})
-def test_a_failed_multi_has_an_error_per_operation(operations: list[Operation], expected: list[Code]) -> None:
-    """OK before the one that failed, its own code, RuntimeInconsistency after it; nothing is raised."""
+def test_a_failure_is_reported_operation_by_operation(operations: list[Operation], expected: list[Code]) -> None:
+    """OK before the failed operation, its own code, RuntimeInconsistency after it; nothing is raised."""
     assert furnished().multi(C, operations) == tuple(expected)
 
 
@@ -97,7 +97,7 @@ def test_a_failed_multi_leaves_no_trace(operations: list[Operation]) -> None:
 
 
 def test_each_operation_has_its_own_kind_of_result() -> None:
-    """A create answers path and stat, a set its stat, a delete and a check nothing."""
+    """A create returns path and stat, a set its stat, a delete and a check nothing."""
     zk = furnished()
     created, changed, deleted, checked = zk.multi(
         C, [Create("/n-", sequential=True), SetData("/v", b""), Delete("/e"), Check("/v", 2)]
@@ -108,13 +108,13 @@ def test_each_operation_has_its_own_kind_of_result() -> None:
     assert deleted is checked is None
 
 
-def test_an_empty_multi_answers_nothing() -> None:
+def test_an_empty_multi_has_no_results() -> None:
     """No operations, no results."""
     assert furnished().multi(C, []) == ()
 
 
-def test_operations_may_come_from_anywhere() -> None:
-    """The operations are any iterable, walked once."""
+def test_operations_may_be_any_iterable() -> None:
+    """It is iterated once."""
     zk = furnished()
     assert len(zk.multi(C, (Create(f"/n{i}") for i in range(3)))) == 3
 
@@ -130,15 +130,15 @@ def test_sequence_numbers_continue_within_a_multi() -> None:
     ]
 
 
-def test_a_failed_multi_gives_its_numbers_back() -> None:
-    """A number that no client saw is given out again."""
+def test_a_failed_multi_returns_its_sequence_numbers() -> None:
+    """A number that no client saw is used again."""
     zk = server("/a")
     zk.multi(C, [Create("/a/s-", sequential=True), Check("/a", 9)])
     assert zk.create(C, "/a/s-", sequential=True).path == "/a/s-0000000000"
 
 
 def test_one_zxid_for_all() -> None:
-    """All nodes that a multi touches carry its one zxid."""
+    """All nodes that a multi touches have its zxid."""
     zk = furnished()
     zk.multi(C, [Create("/a/n"), SetData("/v", b""), Delete("/a/b")])
     z = zk.state.zxid
@@ -156,14 +156,14 @@ def test_delete_and_create_in_one_multi_make_a_new_node() -> None:
 
 
 def test_create_and_delete_in_one_multi_leave_a_mark_on_the_parent() -> None:
-    """Nothing is there, but the parent's cversion has moved by two and its number by one."""
+    """The node is gone, but the parent's cversion has grown by two and its sequence number by one."""
     zk = server("/a")
     zk.multi(C, [Create("/a/n"), Delete("/a/n")])
     assert (stat(zk, "/a").cversion, stat(zk, "/a").numChildren) == (2, 0)
     assert zk.create(C, "/a/s", sequential=True).path == "/a/s0000000001"
 
 
-def test_an_ephemeral_deleted_within_its_multi_has_no_owner() -> None:
+def test_an_ephemeral_created_and_deleted_has_no_owner() -> None:
     """An ephemeral deleted within its multi, or replaced by a persistent node, is not the session's."""
     zk = furnished()
     zk.multi(W, [Create("/n", ephemeral=True), Delete("/n"), Delete("/e"), Create("/e")])
@@ -173,7 +173,7 @@ def test_an_ephemeral_deleted_within_its_multi_has_no_owner() -> None:
 
 
 def test_a_registration() -> None:
-    """A broker's way in, ephemeral with nothing then set at 0: version 1, czxid and mzxid of the multi."""
+    """A broker's registration, an ephemeral create and then a set at 0: version 1, czxid and mzxid of the multi."""
     zk = server("/ids")
     assert codes(zk.multi(W, [Create("/ids/1", None, ephemeral=True), SetData("/ids/1", b"{}", 0)])) == [OK, OK]
     found = stat(zk, "/ids/1")
@@ -182,7 +182,7 @@ def test_a_registration() -> None:
 
 
 def test_an_election() -> None:
-    """Create the controller, set the epoch it has read: once; the second finds NodeExists, a zombie BadVersion."""
+    """Create the controller and set the epoch: once; a second one gets NodeExists, a zombie BadVersion."""
     zk = server("/controller_epoch")
     elect: list[Operation] = [
         Create("/controller", ephemeral=True),
@@ -201,7 +201,7 @@ def test_an_election() -> None:
 
 
 def test_events_come_in_the_order_of_the_operations() -> None:
-    """Each operation's events as if it were alone, one after the other, all with the one zxid."""
+    """The events of each operation as if it were alone, in order, all with the same zxid."""
     zk = server("/a", "/b")
     for path in ("/a", "/b", "/c"):
         zk.exists(W, path, watch=True)
@@ -223,7 +223,7 @@ def test_events_come_in_the_order_of_the_operations() -> None:
 def test_a_watch_fires_once_within_a_multi(
     present: bool, watch_children: bool, operations: list[Operation], heard: list[tuple[EventType, str]]
 ) -> None:
-    """The first operation that fires a watch has it; those after it find none."""
+    """The first operation that fires a watch consumes it; later ones find none."""
     zk = server(*(["/n"] if present else []))
     zk.exists(W, "/n", watch=True)
     if watch_children:
@@ -250,7 +250,7 @@ def alone(zk: ZooKeeper, operation: Operation) -> OpResult:
     "operation", [Create("/n", b"", True), Create("/s", b"", False, True), SetData("/v", b"", 1), Delete("/e")]
 )
 def test_a_multi_of_one_is_that_operation(operation: Operation) -> None:
-    """A single operation answers the same and leaves the same state, alone or as a multi of its own."""
+    """A single operation has the same result and state, alone or as a multi."""
     one, other = furnished(), furnished()
     for zk in (one, other):
         zk.children(W, "/", watch=True)

@@ -1,7 +1,7 @@
-"""Servers that are wrong in one point each, and the scenario that tells each of them from the right one.
+"""Servers with one mistake each, and the scenario that detects each of them.
 
 A battery of short scenarios passes on the class as it is. Each mutant breaks one rule on purpose, and the
-scenario named beside it must fail: what no scenario notices, no test guards.
+scenario beside it must fail: a rule that no scenario depends on is not tested.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -45,21 +45,21 @@ DATA, CHILDREN = EventType.NodeDataChanged, EventType.NodeChildrenChanged
 
 
 def counts_children(kind: Kind) -> None:
-    """The cversion counts children come and gone."""
+    """The cversion counts created and deleted children."""
     zk = server_of_kind("/a", "/a/b", kind=kind)
     zk.delete(C, "/a/b")
     assert stat(zk, "/a").cversion == 2
 
 
 def numbers_children(kind: Kind) -> None:
-    """Sequential names count the children ever created, not the deleted ones, not the living ones."""
+    """Sequence numbers count all children ever created, deleted or not."""
     zk = server_of_kind("/a", "/a/b", "/a/c", kind=kind)
     zk.delete(C, "/a/b")
     assert zk.create(C, "/a/s", sequential=True).path == "/a/s0000000002"
 
 
-def dates_changes(kind: Kind) -> None:
-    """A set moves mzxid, a child's coming and going pzxid."""
+def updates_mzxid_and_pzxid(kind: Kind) -> None:
+    """A set changes mzxid; a child's creation or deletion changes pzxid."""
     zk = server_of_kind("/a", kind=kind)
     start = zk.state.zxid
     zk.set(C, "/a", b"x")
@@ -70,7 +70,7 @@ def dates_changes(kind: Kind) -> None:
 
 
 def counts_versions(kind: Kind) -> None:
-    """Versions grow by one with each set, identical data too, and are compared; a new node starts at 0."""
+    """A version grows by one with each set, even of identical data, and is compared; a new node starts at 0."""
     zk = server_of_kind("/a", kind=kind)
     assert zk.set(C, "/a", b"x", 0).version == 1
     assert zk.set(C, "/a", b"x", 1).version == 2
@@ -82,7 +82,7 @@ def counts_versions(kind: Kind) -> None:
 
 
 def spends_zxids(kind: Kind) -> None:
-    """Each write spends a zxid, failed or not; a read and a return do not."""
+    """Each write, failed or not, takes a zxid; a read or a reconnection takes none."""
     zk = server_of_kind("/a", kind=kind)
     start = zk.state.zxid
     code_of(lambda: zk.create(C, "/a"))
@@ -95,7 +95,7 @@ def spends_zxids(kind: Kind) -> None:
 
 
 def tells_creation(kind: Kind) -> None:
-    """An exists watch on a missing node hears of its creation, before the parent's watch."""
+    """An exists watch on a missing node fires at its creation, before the parent's watch."""
     zk = server_of_kind(kind=kind)
     zk.exists(W, "/a", watch=True)
     zk.children(W, "/", watch=True)
@@ -104,7 +104,7 @@ def tells_creation(kind: Kind) -> None:
 
 
 def tells_deletion_once(kind: Kind) -> None:
-    """Who watches data and children of a node hears once that it has gone."""
+    """A session with data and child watches on a node gets one deletion event."""
     zk = server_of_kind("/a", kind=kind)
     zk.get(W, "/a", watch=True)
     zk.children(W, "/a", watch=True)
@@ -113,7 +113,7 @@ def tells_deletion_once(kind: Kind) -> None:
 
 
 def tells_each_change_once(kind: Kind) -> None:
-    """A watch that has fired is gone, also within a multi."""
+    """A fired watch is gone, even within a multi."""
     zk = server_of_kind("/a", kind=kind)
     zk.get(W, "/a", watch=True)
     zk.multi(C, [SetData("/a"), SetData("/a")])
@@ -122,15 +122,15 @@ def tells_each_change_once(kind: Kind) -> None:
 
 
 def tells_before_it_answers(kind: Kind) -> None:
-    """The event stands in the inbox when the write answers."""
+    """The event is in the inbox when the write returns."""
     zk = server_of_kind("/a", kind=kind)
     zk.get(W, "/a", watch=True)
     zk.set(C, "/a", b"x")
     assert inbox(zk) == [(DATA, "/a")]
 
 
-def watches_nothing_that_failed(kind: Kind) -> None:
-    """A read that failed leaves no watch behind."""
+def leaves_no_watch_after_a_failed_read(kind: Kind) -> None:
+    """Neither get nor children on a missing node sets a watch."""
     zk = server_of_kind(kind=kind)
     code_of(lambda: zk.get(W, "/a", watch=True))
     code_of(lambda: zk.children(W, "/a", watch=True))
@@ -140,7 +140,7 @@ def watches_nothing_that_failed(kind: Kind) -> None:
 
 
 def keeps_all_or_nothing(kind: Kind) -> None:
-    """A multi that fails leaves nothing behind, tells no client, and says where it failed."""
+    """A failed multi changes nothing, fires no watch, and reports the failed operation."""
     zk = server_of_kind("/a", kind=kind)
     zk.exists(W, "/n", watch=True)
     failed = zk.multi(C, [Create("/n", ephemeral=True), Create("/a"), Delete("/a")])
@@ -150,14 +150,14 @@ def keeps_all_or_nothing(kind: Kind) -> None:
     assert inbox(zk) == []
 
 
-def builds_on_itself(kind: Kind) -> None:
-    """Each operation of a multi sees those before it."""
+def sees_earlier_operations_of_a_multi(kind: Kind) -> None:
+    """Each operation of a multi sees the earlier ones."""
     zk = server_of_kind("/a", kind=kind)
     assert Code.NONODE not in zk.multi(C, [Create("/n"), Create("/n/m"), SetData("/n/m", b"", 0)])
 
 
 def ends_sessions(kind: Kind) -> None:
-    """The end of a session takes its ephemerals, its watches, and one zxid."""
+    """The end of a session removes its ephemerals and watches, and takes one zxid."""
     zk = server_of_kind("/a", kind=kind)
     for path in ("/1", "/2"):
         zk.create(W, path, ephemeral=True)
@@ -173,7 +173,7 @@ def ends_sessions(kind: Kind) -> None:
 
 
 def ends_sessions_with_their_own_events(kind: Kind) -> None:
-    """Who closes hears of its own ephemerals; who is expired hears as many events as it may."""
+    """A closing session receives the events of its own ephemerals; an expired one receives as many as allowed."""
     for seen, heard in ((None, 2), (0, 0), (1, 1)):
         zk = server_of_kind(kind=kind)
         for path in ("/1", "/2"):
@@ -187,7 +187,7 @@ def ends_sessions_with_their_own_events(kind: Kind) -> None:
 
 
 def guards_ephemerals(kind: Kind) -> None:
-    """An ephemeral has no children, stays its creator's, and is in everyone's way while its owner lives."""
+    """An ephemeral has no children, keeps its owner, and blocks its path while the owner lives."""
     zk = server_of_kind(kind=kind)
     zk.create(W, "/e", ephemeral=True)
     zk.set(C, "/e", b"x")
@@ -197,7 +197,7 @@ def guards_ephemerals(kind: Kind) -> None:
 
 
 def guards_parents(kind: Kind) -> None:
-    """A node needs its parent, and goes only when it is empty; a wrong version is told first."""
+    """A node needs its parent, and is deleted only when empty; a wrong version is the first error."""
     zk = server_of_kind("/a", "/a/b", kind=kind)
     assert code_of(lambda: zk.create(C, "/n/m")) is Code.NONODE
     assert code_of(lambda: zk.delete(C, "/a")) is Code.NOTEMPTY
@@ -205,7 +205,7 @@ def guards_parents(kind: Kind) -> None:
 
 
 def forgets_with_the_connection(kind: Kind) -> None:
-    """A lost connection costs watches and events, not the session and what it owns."""
+    """A lost connection removes watches and events, but not the session and its ephemerals."""
     zk = server_of_kind("/a", "/b", kind=kind)
     zk.create(W, "/e", ephemeral=True)
     zk.get(W, "/a", watch=True)
@@ -217,8 +217,8 @@ def forgets_with_the_connection(kind: Kind) -> None:
     assert stat(zk, "/e").ephemeralOwner == W
 
 
-def welcomes_back(kind: Kind) -> None:
-    """A data watch over delete and create hears of a data change, an exist watch over both hears nothing."""
+def reports_missed_changes(kind: Kind) -> None:
+    """After a delete and create, a returning data watch gets a data change; an exist watch gets nothing over both."""
     zk = server_of_kind("/a", "/c", kind=kind)
     seen = zk.state.zxid
     for operation in (Delete("/a"), Create("/a"), Create("/b"), Delete("/b")):
@@ -229,7 +229,7 @@ def welcomes_back(kind: Kind) -> None:
 
 
 def drops_a_suffix(kind: Kind) -> None:
-    """Of what is under way, the first so many requests take effect, and no event of them arrives."""
+    """Of the requests in flight, a prefix takes effect, and none of their events arrives."""
     zk = server_of_kind("/a", kind=kind)
     zk.get(W, "/a", watch=True)
     zk.drop(W, [SetData("/a", 1), SetData("/a", 2), SetData("/a", 3)], 2)
@@ -238,7 +238,7 @@ def drops_a_suffix(kind: Kind) -> None:
 
 
 def forgets_what_was_deleted(kind: Kind) -> None:
-    """A deleted ephemeral belongs to no session: what another creates in its place outlives the old owner."""
+    """A deleted ephemeral belongs to no session: another's node at its path outlives the old owner."""
     zk = server_of_kind(kind=kind)
     zk.create(W, "/e", ephemeral=True)
     zk.delete(C, "/e")
@@ -247,15 +247,15 @@ def forgets_what_was_deleted(kind: Kind) -> None:
     assert zk.exists(C, "/e") is not None
 
 
-# The mutants. First those whose tree is wrong.
+# The mutants. First those with a wrong tree.
 
 
 class CountsChildrenCreatedOnly(ZooKeeper):
-    """The cversion goes without the deletes (see `mutate`)."""
+    """The cversion does not count deletions (see `mutate`)."""
 
 
 class NumbersByCversion(ZooKeeper):
-    """Sequential names take their number from the cversion."""
+    """Sequence numbers come from the cversion."""
 
     class transaction(Transaction):  # noqa: N801
         def numbered(self, path: str, parent: Node) -> str:
@@ -263,7 +263,7 @@ class NumbersByCversion(ZooKeeper):
 
 
 class NumbersTheLiving(ZooKeeper):
-    """Sequential names take the number of the children that there are."""
+    """Sequence numbers count the existing children."""
 
     class transaction(Transaction):  # noqa: N801
         def numbered(self, path: str, parent: Node) -> str:
@@ -271,7 +271,7 @@ class NumbersTheLiving(ZooKeeper):
 
 
 class DeletesUnderAnOldDate(ZooKeeper):
-    """A child's deletion does not move pzxid."""
+    """A child's deletion does not change pzxid."""
 
     class transaction(Transaction):  # noqa: N801
         def orphan(self, above: str, path: str) -> None:
@@ -281,7 +281,7 @@ class DeletesUnderAnOldDate(ZooKeeper):
 
 
 class RemembersVersions(ZooKeeper):
-    """A node created again goes on at its old version."""
+    """A node created again continues at its old version."""
 
     class transaction(Transaction):  # noqa: N801
         graves: dict[str, int] = {}
@@ -299,7 +299,7 @@ class RemembersVersions(ZooKeeper):
 
 
 class IgnoresIdenticalData(ZooKeeper):
-    """Setting what is there already is no change."""
+    """A set of identical data is not a change."""
 
     class transaction(Transaction):  # noqa: N801
         def set(self, path: str, data: Any, version: int) -> Stat:
@@ -309,7 +309,7 @@ class IgnoresIdenticalData(ZooKeeper):
 
 
 class TakesAnyVersion(ZooKeeper):
-    """Expected versions are not looked at."""
+    """Expected versions are not compared."""
 
     class transaction(Transaction):  # noqa: N801
         def find_version(self, operation: str, path: str, version: int) -> Node:
@@ -317,7 +317,7 @@ class TakesAnyVersion(ZooKeeper):
 
 
 class LooksAtChildrenFirst(ZooKeeper):
-    """A node that has children is not empty, whatever version was expected."""
+    """A delete checks for children before it compares versions."""
 
     class transaction(Transaction):  # noqa: N801
         def delete(self, path: str, version: int = -1) -> None:
@@ -327,7 +327,7 @@ class LooksAtChildrenFirst(ZooKeeper):
 
 
 class HandsOverEphemerals(ZooKeeper):
-    """Who sets an ephemeral owns it."""
+    """A session that sets an ephemeral becomes its owner."""
 
     def set(self, session: SessionId | None, path: str, data: Any, version: int = -1) -> Stat:
         stat = super().set(session, path, data, version)
@@ -336,7 +336,7 @@ class HandsOverEphemerals(ZooKeeper):
 
 
 class RemembersDeletedEphemerals(ZooKeeper):
-    """A session goes on owning what was deleted before its end."""
+    """A session still owns ephemerals that were deleted before its end."""
 
     class transaction(Transaction):  # noqa: N801
         def delete(self, path: str, version: int = -1) -> None:
@@ -347,7 +347,7 @@ class RemembersDeletedEphemerals(ZooKeeper):
 
 
 class KeepsWhatWasDone(ZooKeeper):
-    """A multi keeps the operations before the one that failed."""
+    """A failed multi keeps the operations before the failed one."""
 
     class transaction(Transaction):  # noqa: N801
         def apply(self, session: SessionId | None, operation: Operation) -> OpResult:
@@ -371,11 +371,11 @@ class LooksAtTheOldTree(ZooKeeper):
         return super().multi(session, operations)
 
 
-# Those whose zxids, watches and events are wrong.
+# Mutants with wrong zxids, watches and events.
 
 
 class FailsForFree(ZooKeeper):
-    """A failed write spends no zxid."""
+    """A failed write takes no zxid."""
 
     def set(self, session: SessionId | None, path: str, data: Any, version: int = -1) -> Stat:
         try:
@@ -386,7 +386,7 @@ class FailsForFree(ZooKeeper):
 
 
 class TellsTwice(ZooKeeper):
-    """A session with both watches on a node hears of its deletion twice."""
+    """A session with both watches on a node gets its deletion twice."""
 
     def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
         for change, path in transaction.changes:
@@ -396,7 +396,7 @@ class TellsTwice(ZooKeeper):
 
 
 class TellsOnce(ZooKeeper):
-    """The parent's watch does not fire where the node's own has."""
+    """The parent's watch does not fire if the node's own has."""
 
     def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
         notified = set()
@@ -410,7 +410,7 @@ class TellsTheParentFirst(ZooKeeper):
     """The parent's event comes before the node's."""
 
     def _fired(self, transaction: Transaction) -> Iterator[tuple[SessionId, Event]]:
-        yield from sorted(super()._fired(transaction), key=lambda event: event[1].type is not CHILDREN)
+        yield from sorted(super()._fired(transaction), key=lambda notified: notified[1].type is not CHILDREN)
 
 
 class GoesOnTelling(ZooKeeper):
@@ -424,7 +424,7 @@ class GoesOnTelling(ZooKeeper):
 
 
 class ArmsBeforeItLooks(ZooKeeper):
-    """A get of a missing node leaves its watch behind."""
+    """A get of a missing node leaves its watch."""
 
     def get(self, session: SessionId | None, path: str, watch: bool = False) -> tuple[Any, Stat]:
         if watch:
@@ -433,14 +433,14 @@ class ArmsBeforeItLooks(ZooKeeper):
 
 
 class WatchesOnlyWhatIsThere(ZooKeeper):
-    """Exists arms nothing on a missing node."""
+    """An exists sets no watch on a missing node."""
 
     def exists(self, session: SessionId | None, path: str, watch: bool = False) -> Stat | None:
         return super().exists(session, path, watch and path in self.state.nodes)
 
 
 class AnswersBeforeItTells(ZooKeeper):
-    """Events arrive with the next request only."""
+    """Events only arrive with the next request."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -455,7 +455,7 @@ class AnswersBeforeItTells(ZooKeeper):
             super()._deliver(*self.late.pop(0))
 
 
-# Those whose sessions and connections are wrong.
+# Mutants with wrong sessions and connections.
 
 
 class LeavesEphemeralsBehind(ZooKeeper):
@@ -467,7 +467,7 @@ class LeavesEphemeralsBehind(ZooKeeper):
 
 
 class EndsInSteps(ZooKeeper):
-    """Each ephemeral of an ended session goes in a transaction of its own."""
+    """Each ephemeral of an ended session is deleted in a transaction of its own."""
 
     def _end(self, request: str, session: SessionId, order: Sequence[str] | None, seen: int | None) -> None:
         for path in sorted(self.state.sessions[session]):
@@ -476,7 +476,7 @@ class EndsInSteps(ZooKeeper):
 
 
 class EndsInSilence(ZooKeeper):
-    """An ended session hears nothing of its own ephemerals."""
+    """An ended session receives no event of its own ephemerals."""
 
     def _end(self, request: str, session: SessionId, order: Sequence[str] | None, seen: int | None) -> None:
         super()._end(request, session, order, 0)
@@ -490,14 +490,14 @@ class WatchesForTheDead(ZooKeeper):
 
 
 class KeepsTheInbox(ZooKeeper):
-    """Events that were not taken survive the connection."""
+    """Events still in the inbox survive the connection."""
 
     def disconnect(self, session: SessionId) -> None:
         self._forget_watches(session)
 
 
 class RemembersTheDeletion(ZooKeeper):
-    """A data watch that comes back over delete and create hears of the deletion."""
+    """A returning data watch gets the deletion after a delete and create."""
 
     def _missed(self, missed: zookeeper.Missed, path: str, seen_zxid: int) -> EventType | None:
         if path in self.state.nodes and self.state.nodes[path].czxid > seen_zxid:
@@ -506,14 +506,14 @@ class RemembersTheDeletion(ZooKeeper):
 
 
 class FiresOnReturn(ZooKeeper):
-    """Every watch that comes back on a node that exists is told of a change."""
+    """Every returning watch on an existing node gets a change."""
 
     def _missed(self, missed: zookeeper.Missed, path: str, seen_zxid: int) -> EventType | None:
         return super()._missed(missed, path, -1)
 
 
 class ServesWithHoles(ZooKeeper):
-    """Of what was under way, the last requests take effect."""
+    """Of the requests in flight, the last ones take effect."""
 
     def drop(self, session: SessionId, requests: Sequence[Write], served: int) -> None:
         super().drop(session, requests[len(requests) - served :], served)
@@ -523,7 +523,7 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
     (CountsChildrenCreatedOnly, counts_children),
     (NumbersByCversion, numbers_children),
     (NumbersTheLiving, numbers_children),
-    (DeletesUnderAnOldDate, dates_changes),
+    (DeletesUnderAnOldDate, updates_mzxid_and_pzxid),
     (RemembersVersions, counts_versions),
     (IgnoresIdenticalData, counts_versions),
     (TakesAnyVersion, counts_versions),
@@ -531,13 +531,13 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
     (HandsOverEphemerals, guards_ephemerals),
     (RemembersDeletedEphemerals, forgets_what_was_deleted),
     (KeepsWhatWasDone, keeps_all_or_nothing),
-    (LooksAtTheOldTree, builds_on_itself),
+    (LooksAtTheOldTree, sees_earlier_operations_of_a_multi),
     (FailsForFree, spends_zxids),
     (TellsTwice, tells_deletion_once),
     (TellsOnce, tells_creation),
     (TellsTheParentFirst, tells_creation),
     (GoesOnTelling, tells_each_change_once),
-    (ArmsBeforeItLooks, watches_nothing_that_failed),
+    (ArmsBeforeItLooks, leaves_no_watch_after_a_failed_read),
     (WatchesOnlyWhatIsThere, tells_creation),
     (AnswersBeforeItTells, tells_before_it_answers),
     (LeavesEphemeralsBehind, ends_sessions),
@@ -545,14 +545,14 @@ MUTANTS: list[tuple[Kind, Callable[[Kind], None]]] = [
     (EndsInSilence, ends_sessions_with_their_own_events),
     (WatchesForTheDead, ends_sessions),
     (KeepsTheInbox, forgets_with_the_connection),
-    (RemembersTheDeletion, welcomes_back),
-    (FiresOnReturn, welcomes_back),
+    (RemembersTheDeletion, reports_missed_changes),
+    (FiresOnReturn, reports_missed_changes),
     (ServesWithHoles, drops_a_suffix),
 ]
 
 
 def mutate(kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put in place what is wrong with this mutant and is not a method of it."""
+    """Apply the parts of a mutant that are not methods of its class."""
     if kind is CountsChildrenCreatedOnly:
         right = znode.stat_of
         monkeypatch.setattr(zookeeper, "stat_of", lambda node: right(node)._replace(cversion=node.created))

@@ -1,4 +1,4 @@
-"""What each operation answers, in which order it looks for a reason to refuse, and which paths it takes."""
+"""The result of each operation, the order of its checks, and the paths that it accepts."""
 
 import re
 from collections.abc import Callable
@@ -40,7 +40,7 @@ def furnished() -> ZooKeeper:
 WRITES: list[tuple[str, Request, Code]] = [
     ("create anew", lambda zk: zk.create(C, "/n"), OK),
     ("create below a missing parent", lambda zk: zk.create(C, "/n/m"), NONODE),
-    ("create what exists", lambda zk: zk.create(C, "/a"), NODEEXISTS),
+    ("create an existing node", lambda zk: zk.create(C, "/a"), NODEEXISTS),
     ("create the root", lambda zk: zk.create(C, "/"), NODEEXISTS),
     ("create an ephemeral where one is", lambda zk: zk.create(C, "/e", ephemeral=True), NODEEXISTS),
     ("create one's own ephemeral again", lambda zk: zk.create(W, "/e", ephemeral=True), NODEEXISTS),
@@ -52,20 +52,20 @@ WRITES: list[tuple[str, Request, Code]] = [
     ("delete", lambda zk: zk.delete(C, "/v"), OK),
     ("delete at its version", lambda zk: zk.delete(C, "/v", 1), OK),
     ("delete the root", lambda zk: zk.delete(C, "/"), BADARGUMENTS),
-    ("delete what is missing", lambda zk: zk.delete(C, "/n"), NONODE),
-    ("delete what is missing at a version", lambda zk: zk.delete(C, "/n", 3), NONODE),
+    ("delete a missing node", lambda zk: zk.delete(C, "/n"), NONODE),
+    ("delete a missing node at a version", lambda zk: zk.delete(C, "/n", 3), NONODE),
     ("delete at another version", lambda zk: zk.delete(C, "/v", 0), BADVERSION),
     ("delete at version -2", lambda zk: zk.delete(C, "/v", -2), BADVERSION),
-    ("delete what has children", lambda zk: zk.delete(C, "/a"), NOTEMPTY),
-    ("delete what has children at its version", lambda zk: zk.delete(C, "/a", 0), NOTEMPTY),
-    ("delete what has children at another version", lambda zk: zk.delete(C, "/a", 1), BADVERSION),
+    ("delete a node with children", lambda zk: zk.delete(C, "/a"), NOTEMPTY),
+    ("delete a node with children at its version", lambda zk: zk.delete(C, "/a", 0), NOTEMPTY),
+    ("delete a node with children at another version", lambda zk: zk.delete(C, "/a", 1), BADVERSION),
     ("delete another's ephemeral", lambda zk: zk.delete(C, "/e"), OK),
     ("set", lambda zk: zk.set(C, "/v", b""), OK),
     ("set at its version", lambda zk: zk.set(C, "/v", b"", 1), OK),
     ("set at another version", lambda zk: zk.set(C, "/v", b"", 2), BADVERSION),
     ("set at version -2", lambda zk: zk.set(C, "/v", b"", -2), BADVERSION),
-    ("set what is missing", lambda zk: zk.set(C, "/n", b""), NONODE),
-    ("set what is missing at a version", lambda zk: zk.set(C, "/n", b"", 0), NONODE),
+    ("set a missing node", lambda zk: zk.set(C, "/n", b""), NONODE),
+    ("set a missing node at a version", lambda zk: zk.set(C, "/n", b"", 0), NONODE),
     ("set the root", lambda zk: zk.set(C, "/", b""), OK),
     ("set another's ephemeral", lambda zk: zk.set(C, "/e", b""), OK),
 ]
@@ -73,7 +73,7 @@ WRITES: list[tuple[str, Request, Code]] = [
 
 @rows("request_, code", {name: row for name, *row in WRITES})
 def test_a_write_answers_with_its_first_reason_to_fail(request_: Request, code: Code) -> None:
-    """Path before presence, presence before version, version before children."""
+    """Path before existence, existence before version, version before children."""
     assert code_of(lambda: request_(furnished())) is code
 
 
@@ -82,7 +82,7 @@ FAILURES = [row for row in WRITES if row[2] is not OK]
 
 @rows("request_", {name: request for name, request, _ in FAILURES})
 def test_a_write_that_fails_changes_nothing(request_: Request) -> None:
-    """A failed write fires no watch and changes no node; only its zxid is spent."""
+    """It fires no watch and changes no node; it only takes a zxid."""
     zk = furnished()
     for path in ("/", "/a", "/v", "/e", "/n"):
         zk.exists(W, path, watch=True)
@@ -106,7 +106,7 @@ def test_a_write_that_fails_changes_nothing(request_: Request) -> None:
     ],
 )
 def test_a_check_is_a_separate_guard(path: str, version: int, code: Code) -> None:
-    """A check answers like a set at that version, and does nothing."""
+    """A check returns like a set at that version, and changes nothing."""
     zk = furnished()
     before = all_but_zxid(zk)
     (result,) = zk.multi(C, [Check(path, version)])
@@ -114,16 +114,16 @@ def test_a_check_is_a_separate_guard(path: str, version: int, code: Code) -> Non
     assert all_but_zxid(zk) == before
 
 
-def test_reads_of_missing_keys() -> None:
-    """Both get and children raise NoNode; exists answers None."""
+def test_reads_of_a_missing_node() -> None:
+    """Get and children raise NoNode; exists returns None."""
     zk = furnished()
     assert code_of(lambda: zk.get(C, "/n")) is NONODE
     assert code_of(lambda: zk.children(C, "/n")) is NONODE
     assert zk.exists(C, "/n") is None
 
 
-def test_reads_of_present_keys() -> None:
-    """All three answer with the stat; get with the data, children with names without the path."""
+def test_reads_of_an_existing_node() -> None:
+    """All three return the stat; get also the data, children also the names without the path."""
     zk = furnished()
     assert zk.exists(C, "/a") == zk.get(C, "/a")[1] == zk.children(C, "/a")[1] == stat(zk, "/a")
     assert zk.get(C, "/v")[0] == b"1"
@@ -132,8 +132,8 @@ def test_reads_of_present_keys() -> None:
     assert zk.children(C, "/v")[0] == frozenset()
 
 
-def test_an_ephemeral_stays_its_creators() -> None:
-    """Others may set an ephemeral; the owner stays who created it, and a NodeExists leaves it visible."""
+def test_an_ephemeral_keeps_its_owner() -> None:
+    """Others may set an ephemeral; its creator stays its owner, and a NodeExists shows that."""
     zk = furnished()
     zk.set(C, "/e", b"from another")
     assert zk.get(C, "/e")[0] == b"from another"
@@ -144,7 +144,7 @@ def test_an_ephemeral_stays_its_creators() -> None:
 
 
 def test_ephemeral_and_sequential_combine() -> None:
-    """A node can be both: numbered, and gone with its session."""
+    """A node can be both: numbered, and deleted with its session."""
     zk = furnished()
     path, created = zk.create(W, "/a/member-", b"w", ephemeral=True, sequential=True)
     assert (path, created.ephemeralOwner) == ("/a/member-0000000001", W)
@@ -164,7 +164,7 @@ def test_ephemeral_and_sequential_combine() -> None:
     },
 )
 def test_data_are_read_back_as_they_were_written(data: object) -> None:
-    """Nothing, no bytes, and bytes are three things; values other than bytes are kept as they are."""
+    """None, no bytes, and bytes are three different values; values other than bytes are kept as they are."""
     zk = server()
     zk.create(C, "/a", data)
     zk.create(C, "/b", b"other")
@@ -177,12 +177,12 @@ def test_data_are_read_back_as_they_were_written(data: object) -> None:
 
 
 def names(zk: ZooKeeper, *prefixes: str) -> list[str]:
-    """What sequential nodes of these prefixes are called below /a."""
+    """The names of sequential nodes with these prefixes, created below /a."""
     return [zk.create(C, f"/a/{prefix}", sequential=True).path.removeprefix("/a/") for prefix in prefixes]
 
 
-def test_nodes_that_are_added_are_as_if_they_had_been_created() -> None:
-    """But for their zxids; below a parent that had children, and below added ones."""
+def test_added_nodes_equal_created_ones() -> None:
+    """Except for their zxids; below a parent that had children, and below added nodes."""
     data = {"/t/0": None, "/t/0/state": "a", "/t/1": "b"}
     created, added = ZooKeeper(), ZooKeeper()
     for zk in (created, added):
@@ -199,13 +199,13 @@ def test_nodes_that_are_added_are_as_if_they_had_been_created() -> None:
 
 
 def test_the_number_counts_all_children_ever_created() -> None:
-    """Plain or sequential, ephemeral or not, of any prefix: each child takes a number, so names have gaps."""
+    """Plain or sequential, ephemeral or not, with any prefix: each child takes a number, so names have gaps."""
     zk = server("/a")
     zk.create(C, "/a/eph", ephemeral=True)
     assert names(zk, "s-", "t-", "") == ["s-0000000001", "t-0000000002", "0000000003"]
 
 
-def test_numbers_start_at_nought_below_each_parent() -> None:
+def test_numbers_start_at_zero_below_each_parent() -> None:
     """The first child is number 0, whatever happened elsewhere."""
     zk = server("/a", "/a/b")
     assert zk.create(C, "/a/b/s", sequential=True).path == "/a/b/s0000000000"
@@ -221,13 +221,13 @@ def test_deletes_do_not_give_numbers_back() -> None:
 
 
 def test_failed_creates_take_no_number() -> None:
-    """A create that fails is no child."""
+    """A failed create does not count as a child."""
     zk = server("/a", "/a/b")
     assert code_of(lambda: zk.create(C, "/a/b")) is NODEEXISTS
     assert names(zk, "s") == ["s0000000001"]
 
 
-def test_a_parent_created_again_starts_again() -> None:
+def test_a_recreated_parent_starts_at_zero_again() -> None:
     """The number belongs to the node, not to the path."""
     zk = server("/a", "/a/b")
     zk.delete(C, "/a/b")
@@ -236,8 +236,8 @@ def test_a_parent_created_again_starts_again() -> None:
     assert names(zk, "s") == ["s0000000000"]
 
 
-def test_a_name_that_is_taken_blocks_the_number() -> None:
-    """NodeExists, and again, until another child moves the number on."""
+def test_an_existing_name_blocks_the_number() -> None:
+    """NodeExists each time, until another child takes the number."""
     zk = server("/a", "/a/s0000000001")
     for _ in range(2):
         with pytest.raises(NodeExists):
@@ -281,11 +281,11 @@ a           BADARGUMENTS  BADARGUMENTS  BADARGUMENTS  NONODE  NONODE    None
 /x\\ud7ffy   OK            -             -             -       -         -
 /           NODEEXISTS    BADARGUMENTS  OK            OK      OK        OK
 """
-"""What each operation says to each path while /a exists and has no child; a dash where nothing was asked."""
+"""The result of each operation for each path while /a exists and has no child; a dash: not tested."""
 
 
 def path_rows() -> list[tuple[str, str, str]]:
-    """(operation, path, answer) for each place of the table."""
+    """(operation, path, result) for each cell of the table."""
     header, *rows = (line.split() for line in PATHS.strip().splitlines())
     return [
         (operation, "" if path == '""' else path.encode("latin1").decode("unicode_escape"), answer)
@@ -296,8 +296,8 @@ def path_rows() -> list[tuple[str, str, str]]:
 
 
 @rows("operation, path, answer", path_rows())
-def test_each_operation_has_its_own_idea_of_a_path(operation: str, path: str, answer: str) -> None:
-    """Paths are refused, missed or found as the table says."""
+def test_each_operation_has_its_own_check_of_paths(operation: str, path: str, answer: str) -> None:
+    """Paths are refused, missed or found as in the table."""
     zk = server("/a")
     request: Callable[[], object] = {
         "create": lambda: zk.create(C, path),
@@ -315,7 +315,7 @@ def test_each_operation_has_its_own_idea_of_a_path(operation: str, path: str, an
 
 @pytest.mark.parametrize("path", ["/a/", "/"])
 def test_a_number_can_be_the_whole_name(path: str) -> None:
-    """A sequential path may end in a slash: it is complete only with its number."""
+    """A sequential path may end in a slash: the number completes it."""
     zk = server("/a")
     assert re.fullmatch(rf"{path}\d{{10}}", zk.create(C, path, sequential=True).path)
 
@@ -328,7 +328,7 @@ def test_reads_take_the_empty_path_for_the_root() -> None:
     assert zk.get(C, "") == zk.get(C, "/")
 
 
-# sessions and those who have none
+# sessions, and clients without one
 
 
 REQUESTS: list[tuple[str, Request]] = [
@@ -348,7 +348,7 @@ REQUESTS: list[tuple[str, Request]] = [
 
 @rows("request_", dict(REQUESTS))
 def test_an_ended_session_can_do_nothing(request_: Request) -> None:
-    """A request of a session that is not live is refused without any effect, on the zxid either."""
+    """A request of a session that is not live is refused without any effect, not even on the zxid."""
     zk = furnished()
     zk.connect("gone")
     zk.close("gone")
@@ -358,8 +358,8 @@ def test_an_ended_session_can_do_nothing(request_: Request) -> None:
     assert (all_but_zxid(zk), zk.state.zxid) == (before, zxid)
 
 
-def test_somebody_outside_may_read_and_write() -> None:
-    """Without a session one can do all that leaves nothing behind which a session would own."""
+def test_a_client_without_session_may_read_and_write() -> None:
+    """It may do everything that creates nothing for a session to own."""
     zk = furnished()
     zk.exists(W, "/n", watch=True)
     assert zk.create(None, "/n") == Created("/n", stat(zk, "/n"))
@@ -386,8 +386,8 @@ def test_somebody_outside_may_read_and_write() -> None:
         lambda zk: zk.drop(None, [], 0),
     ],
 )
-def test_somebody_outside_owns_nothing(request_: Request) -> None:
-    """Without a session there is no ephemeral, no watch, and nothing to end."""
+def test_a_client_without_session_owns_nothing(request_: Request) -> None:
+    """Without a session there is no ephemeral, no watch, and no end."""
     zk = furnished()
     before, zxid = all_but_zxid(zk), zk.state.zxid
     with pytest.raises(ValueError, match="session"):
@@ -396,7 +396,7 @@ def test_somebody_outside_owns_nothing(request_: Request) -> None:
 
 
 def test_errors_have_zookeepers_codes() -> None:
-    """Each error carries the code that the server would send."""
+    """Each error has the code that the server would send."""
     codes = {error.code.value: error.__name__ for error in ZooKeeperError.__subclasses__()}
     assert codes == {
         -8: BadArguments.__name__,

@@ -1,4 +1,4 @@
-"""The ZooKeeper class over states of different kinds, and the words its other tests use."""
+"""The ZooKeeper class over states of different kinds, and helpers for its other tests."""
 
 import copy
 import itertools
@@ -44,20 +44,20 @@ def server(*paths: str, kind: type[ZooKeeper] = ZooKeeper) -> ZooKeeper:
 
 
 def inbox(zk: ZooKeeper, session: SessionId = W) -> Heard:
-    """All that the session hears, taken out of its inbox."""
+    """Take all events from a session's inbox."""
     taken = iter(lambda: zk.take(session), None)
     return [(event.type, event.path) for event in taken if event is not None]
 
 
 def stat(zk: ZooKeeper, path: str) -> Stat:
-    """The stat of a node that is there."""
+    """The stat of an existing node."""
     found = zk.exists(None, path)
     assert found is not None
     return found
 
 
 def code_of(request: Callable[[], object]) -> Code:
-    """How a request ends."""
+    """The code with which a request ends."""
     try:
         request()
     except ZooKeeperError as error:
@@ -77,7 +77,7 @@ def all_but_zxid(zk: ZooKeeper) -> InMemoryState:
 
 
 class Fixed(MutableMapping[K, V]):
-    """A mapping whose keys are known beforehand: a specification's variable, roughly."""
+    """A mapping whose keys are fixed: roughly a specification's variable."""
 
     def __init__(self, keys: list[K], default: V | None = None) -> None:
         self.slots: dict[K, V | None] = dict.fromkeys(keys, default)
@@ -107,7 +107,7 @@ class Fixed(MutableMapping[K, V]):
 
 
 class Placeholder:
-    """Stands where a specification keeps nothing: it swallows arithmetic and refuses to be looked at."""
+    """The value of a field that a specification does not keep: arithmetic returns it, any other use fails."""
 
     def _swallow(self, _: object) -> "Placeholder":
         return self
@@ -122,7 +122,7 @@ class Placeholder:
 
 
 class SpecifiedState:
-    """Total or partial mappings over fixed keys; no zxid, no count of children, which nothing asks for."""
+    """Total or partial mappings over fixed keys, without zxids and without counts of children."""
 
     def __init__(self, paths: list[str], sessions: list[SessionId]) -> None:
         kept_nowhere: Any = Placeholder()
@@ -148,13 +148,13 @@ def test_a_fresh_server_holds_the_root_and_nothing_else() -> None:
     assert zk.state == InMemoryState()
 
 
-def test_servers_do_not_share_anything() -> None:
-    """What one server knows is unknown to the next."""
+def test_servers_share_nothing() -> None:
+    """A node of one server does not exist in the next."""
     first, second = server("/a"), ZooKeeper()
     assert first.state != second.state == InMemoryState()
 
 
-def test_servers_share_a_given_state() -> None:
+def test_a_server_runs_over_the_given_state() -> None:
     """Two servers over one state are one server."""
     state = InMemoryState()
     ZooKeeper(state).connect(W)
@@ -162,8 +162,8 @@ def test_servers_share_a_given_state() -> None:
     assert ZooKeeper(state).get(W, "/a")[0] == b"here"
 
 
-def test_old_values_are_never_mutated() -> None:
-    """No value is changed in place: whoever kept one of each keeps them unchanged."""
+def test_old_values_stay_unchanged() -> None:
+    """No value is changed in place, so kept copies stay the same."""
     zk = server("/a")
     zk.exists(W, "/a", watch=True)
     zk.children(W, "/a", watch=True)
@@ -187,7 +187,7 @@ def test_a_state_can_be_copied_and_pickled() -> None:
 
 
 def test_empty_values_are_not_stored_in_memory() -> None:
-    """Once watches have fired and events are taken, the tables in memory are as empty as before."""
+    """After all watches have fired and all events are taken, the tables in memory are empty again."""
     zk = server("/a")
     zk.exists(W, "/a", watch=True)
     zk.children(W, "/a", watch=True)
@@ -197,7 +197,7 @@ def test_empty_values_are_not_stored_in_memory() -> None:
 
 
 def test_total_mappings_answer_for_every_key() -> None:
-    """A key never given a value has the empty one, and looking does not store it."""
+    """A key without a value has the empty one, and a lookup does not store it."""
     total: TotalDict[str, tuple[int, ...]] = TotalDict(())
     assert total["a"] == ()
     total["a"] += (1,)
@@ -222,8 +222,8 @@ def test_a_session_is_any_orderable_value(sessions: list[SessionId]) -> None:
     assert inbox(zk, one) == inbox(zk, other) == [(EventType.NodeDeleted, "/a")]
 
 
-def test_a_server_runs_over_fixed_keys_and_constant_values() -> None:
-    """A registration, an election, an expiry, a lost connection: none looks at zxids or counts children."""
+def test_a_server_runs_over_fixed_keys_and_placeholders() -> None:
+    """A registration, an election, an expiry, a lost connection: none needs zxids or counts of children."""
     zk = ZooKeeper(SpecifiedState(["/", "/ids", "/ids/1", "/epoch", "/controller"], [W, C]))
     zk.connect(W)
     zk.connect(C)
@@ -249,7 +249,7 @@ def test_a_server_runs_over_fixed_keys_and_constant_values() -> None:
 
 
 def test_inboxes_do_not_depend_on_set_order() -> None:
-    """Whatever order sessions came and watched in, the inboxes are the same."""
+    """The inboxes do not depend on the order in which sessions connected and watched."""
     seen = set()
     for order in itertools.permutations((W, C, D)):
         zk = server("/a", "/b")
@@ -263,8 +263,8 @@ def test_inboxes_do_not_depend_on_set_order() -> None:
     assert len(seen) == 1
 
 
-def test_errors_say_what_was_tried_and_what_stood_in_the_way() -> None:
-    """The line of an error names the operation, the path, and what was found in place of what was expected."""
+def test_errors_name_the_operation_and_its_obstacle() -> None:
+    """An error's line names the operation, the path, and the actual value instead of the expected one."""
     zk = server("/a", "/a/b")
     zk.create(W, "/e", ephemeral=True)
     said = []

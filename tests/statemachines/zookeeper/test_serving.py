@@ -1,6 +1,6 @@
-"""ZooKeeper in memory behind its own protocol: clients hear what the class says, and what the caller does to them.
+"""ZooKeeper in memory with its own protocol: clients receive the class's results, and the caller's interference.
 
-Servers that are wrong in one point each stand at the end, with the scenario that tells each from the right one.
+At the end are servers with one mistake each, with the scenario that detects each of them.
 """
 
 from __future__ import annotations
@@ -90,93 +90,93 @@ def is_let_in(server: ServedZooKeeper, session: int, password: bytes) -> bool:
     return True
 
 
-def exchange(client: Client, request: Request) -> Frames:
-    """What a client hears up to the answer."""
+def frames_of(client: Client, request: Request) -> Frames:
+    """Everything that a client receives, up to the reply."""
     [frames] = client.ask(request)
     return frames
 
 
-# Scenarios, of which each is passed by the right server
+# Scenarios; the right server passes each of them.
 
 
 def tells_before_it_answers(kind: type[Connections]) -> None:
-    """What a request makes a watch tell comes before its answer, and to others before it, too."""
+    """The watch events of a request arrive before its reply, on other connections too."""
     with served(kind) as server, connect(server) as client, connect(server) as other:
-        exchange(client, Create("/a"))
-        exchange(client, Get("/a", watch=True))
-        exchange(other, Get("/a", watch=True))
+        frames_of(client, Create("/a"))
+        frames_of(client, Get("/a", watch=True))
+        frames_of(other, Get("/a", watch=True))
         changed = Event(EventType.NodeDataChanged, "/a", 4)
-        heard_by_both = (exchange(client, SetData("/a", b"x"))[0], other.receive())
-        assert heard_by_both == (changed, changed)
+        received = (frames_of(client, SetData("/a", b"x"))[0], other.receive())
+        assert received == (changed, changed)
 
 
 def numbers_by_parent(kind: type[Connections]) -> None:
-    """A sequential node has the number of children that its own parent ever had."""
+    """A sequential node is numbered by the children that its own parent ever had."""
     with served(kind) as server, connect(server) as client:
         for path in ("/a", "/b", "/a/x"):
-            exchange(client, Create(path))
+            frames_of(client, Create(path))
         for path in ("/a/n-", "/b/n-"):
-            exchange(client, Create(path, sequential=True))
+            frames_of(client, Create(path, sequential=True))
         assert list(server.tree()) == ["/a", "/a/n-0000000001", "/a/x", "/b", "/b/n-0000000000"]
 
 
 def ends_with_its_session(kind: type[Connections]) -> None:
-    """An ephemeral goes when its client leaves, and stays when its client is merely away."""
+    """An ephemeral is deleted when its client leaves, and stays when its client only disconnects."""
     with served(kind) as server, connect(server) as client:
-        exchange(client, Create("/a", ephemeral=True))
+        frames_of(client, Create("/a", ephemeral=True))
         client.hang_up()
         with connect(server, back=client) as back:
             assert list(server.tree()) == ["/a"]
-            exchange(back, Close())
+            frames_of(back, Close())
             assert server.tree() == {}
             assert server.sessions() == []
 
 
 def loses_nothing_but_the_reply(kind: type[Connections]) -> None:
-    """The request has taken effect, and its client is away; nothing before it is lost."""
+    """The request has taken effect, and its client is disconnected; earlier requests are not lost."""
     with served(kind) as server, connect(server) as client:
         server.lose_reply(client.session, nth=2)
         client.send(Create("/a"), Ping(), Create("/b"), Create("/c"))
         assert [type(frame) for frame in client.until_hung_up()] == [Reply, Reply]
         assert list(server.tree()) == ["/a", "/b"]
         with connect(server, back=client) as back:
-            exchange(back, Create("/c"))
+            frames_of(back, Create("/c"))
         assert list(server.tree()) == ["/a", "/b", "/c"]
 
 
-def delays_what_comes_behind(kind: type[Connections]) -> None:
-    """An event waits, and so does the answer that must not overtake it; a request before it is answered."""
+def delays_events_and_later_replies(kind: type[Connections]) -> None:
+    """An event waits, and so does the reply that must not overtake it; an earlier request gets its reply."""
     with served(kind) as server, connect(server) as client, connect(server) as other:
-        exchange(other, Create("/a"))
-        exchange(client, Get("/a", watch=True))
+        frames_of(other, Create("/a"))
+        frames_of(client, Get("/a", watch=True))
         with server.delayed_watches(client.session):
-            exchange(client, Sync("/"))
-            exchange(other, SetData("/a", b"x"))
-            assert [type(frame) for frame in exchange(client, Ping())] == [Reply]
+            frames_of(client, Sync("/"))
+            frames_of(other, SetData("/a", b"x"))
+            assert [type(frame) for frame in frames_of(client, Ping())] == [Reply]
             client.send(Get("/a"))
             server.wait_until(lambda: server.requests(client.session)[-1] == Get("/a"))
         assert [type(frame) for frame in client.until_answered()] == [Event, Reply]
 
 
-def tells_what_was_missed(kind: type[Connections]) -> None:
-    """A cut forgets watches. A client that is back is told what it asks for, without a zxid, and then answered."""
+def reports_missed_changes(kind: type[Connections]) -> None:
+    """A cut drops watches. A returning client gets the missed changes it asks for, without a zxid, then a reply."""
     with served(kind) as server, connect(server) as client, connect(server) as other:
-        exchange(client, Create("/a"))
-        exchange(client, Get("/a", watch=True))
+        frames_of(client, Create("/a"))
+        frames_of(client, Get("/a", watch=True))
         server.cut(client.session)
         assert client.until_hung_up() == ()
-        exchange(other, SetData("/a", b"x"))
+        frames_of(other, SetData("/a", b"x"))
         with connect(server, back=client) as back:
             missed = Event(EventType.NodeDataChanged, "/a", UNDATED)
-            assert exchange(back, SetWatches(3, data=("/a",)))[:-1] == (missed,)
+            assert frames_of(back, SetWatches(3, data=("/a",)))[:-1] == (missed,)
 
 
-def refuses_whose_session_is_over(kind: type[Connections]) -> None:
-    """Its connection ends, its ephemerals are gone, others are told, and it cannot come back."""
+def refuses_an_expired_session(kind: type[Connections]) -> None:
+    """Its connection ends, its ephemerals are gone, others are notified, and it cannot return."""
     with served(kind) as server, connect(server) as client, connect(server) as other:
-        exchange(client, Create("/a", ephemeral=True))
-        exchange(client, Exists("/a", watch=True))
-        exchange(other, Exists("/a", watch=True))
+        frames_of(client, Create("/a", ephemeral=True))
+        frames_of(client, Exists("/a", watch=True))
+        frames_of(other, Exists("/a", watch=True))
         server.expire(client.session)
         assert is_hung_up(client)
         assert other.receive() == Event(EventType.NodeDeleted, "/a", 4)
@@ -184,7 +184,7 @@ def refuses_whose_session_is_over(kind: type[Connections]) -> None:
 
 
 def keeps_sessions_apart(kind: type[Connections]) -> None:
-    """Nobody comes to another's session by its number alone; its owner does, and then its old connection ends."""
+    """A session's number alone gives no access; its owner may return, which ends the old connection."""
     with served(kind) as server, connect(server) as client:
         assert not is_let_in(server, client.session, bytes(16))
         with connect(server, back=client) as back:
@@ -193,14 +193,14 @@ def keeps_sessions_apart(kind: type[Connections]) -> None:
 
 
 class TellsLate(Connections):
-    """Watches tell after the answer."""
+    """Watch events follow the reply."""
 
     def tell(self) -> None:
         asyncio.get_running_loop().call_soon(super().tell)
 
 
 class NumbersAll(Transaction):
-    """Sequential nodes are numbered wherever they are."""
+    """Sequential numbers do not depend on the parent."""
 
     def numbered(self, path: ZkPath, parent: Node) -> ZkPath:
         return super().numbered(path, parent._replace(created=self.zxid))
@@ -213,35 +213,35 @@ class NumbersAllNodes(Connections):
 
 
 class LeavesEphemerals(Connections):
-    """A client that leaves is let go, and nothing else."""
+    """A client that leaves only loses its connection."""
 
     def _result(self, session: SessionId, request: Request) -> Any:
         return None if isinstance(request, Close) else super()._result(session, request)
 
 
 class LosesTheRequest(Connections):
-    """With the reply its request is lost."""
+    """With the reply, it loses the request."""
 
     def _result(self, session: SessionId, request: Request) -> Any:
         return None if self._losing.get(session) == 1 else super()._result(session, request)
 
 
 class LosesTheNextReply(Connections):
-    """Whichever was meant."""
+    """It loses the next reply, whichever was chosen."""
 
     def lose_reply(self, session: SessionId, nth: int) -> None:
         super().lose_reply(session, 1)
 
 
 class DelaysNothing(Connections):
-    """Watches tell at once."""
+    """Watch events are sent at once."""
 
     def is_delayed(self, session: SessionId) -> bool:
         return False
 
 
 class RemembersWatches(Connections):
-    """A connection that ends takes no watches along."""
+    """The end of a connection does not remove its watches."""
 
     def hang_up(self, connection: Connection) -> None:
         session, connection.session = connection.session, None
@@ -250,7 +250,7 @@ class RemembersWatches(Connections):
 
 
 class LetsTheExpiredListen(Connections):
-    """A session ends, and its connection goes on."""
+    """A session ends, but its connection continues."""
 
     def expire(self, session: SessionId) -> None:
         self.zookeeper.expire(session)
@@ -271,25 +271,25 @@ MUTANTS: list[tuple[type[Connections], Callable[[type[Connections]], None]]] = [
     (LeavesEphemerals, ends_with_its_session),
     (LosesTheRequest, loses_nothing_but_the_reply),
     (LosesTheNextReply, loses_nothing_but_the_reply),
-    (DelaysNothing, delays_what_comes_behind),
-    (RemembersWatches, tells_what_was_missed),
-    (LetsTheExpiredListen, refuses_whose_session_is_over),
+    (DelaysNothing, delays_events_and_later_replies),
+    (RemembersWatches, reports_missed_changes),
+    (LetsTheExpiredListen, refuses_an_expired_session),
     (LetsAnyoneIn, keeps_sessions_apart),
 ]
 
 test_the_server_passes, test_a_mutant_is_caught = mutant_tests(Connections, MUTANTS)
 
 
-# What the caller sees
+# The caller's view
 
 
 def test_requests_are_reported_as_values(server: ServedZooKeeper) -> None:
-    """In the order in which they were served; of one client or of all."""
+    """In the order of service; of one client or of all."""
     with connect(server) as one, connect(server) as other:
-        exchange(one, Create("/a", b"x"))
-        exchange(other, Children("/", watch=True))
-        exchange(one, Multi((SetData("/a", b"y", 0),)))
-        exchange(one, Ping())
+        frames_of(one, Create("/a", b"x"))
+        frames_of(other, Children("/", watch=True))
+        frames_of(one, Multi((SetData("/a", b"y", 0),)))
+        frames_of(one, Ping())
         assert server.requests(one.session) == [Create("/a", b"x"), Multi((SetData("/a", b"y", 0),))]
         assert server.requests()[1] == Children("/", watch=True)
         assert server.requests()[1:2] != [Get("/", watch=True)]
@@ -297,9 +297,9 @@ def test_requests_are_reported_as_values(server: ServedZooKeeper) -> None:
 
 
 def test_a_condition_is_waited_for(server: ServedZooKeeper) -> None:
-    """Until somebody makes it true, and no longer than that."""
+    """Until it becomes true, or the time is over."""
     with connect(server) as client:
-        asking = threading.Thread(target=exchange, args=(client, Create("/a")))
+        asking = threading.Thread(target=frames_of, args=(client, Create("/a")))
         asking.start()
         server.wait_until(lambda: "/a" in server.tree())
         asking.join()
@@ -317,8 +317,8 @@ def test_an_absent_client_is_named(server: ServedZooKeeper) -> None:
             server.lose_reply(1, nth=0)
 
 
-def test_nothing_is_left_running() -> None:
-    """No thread and no socket, though clients are still there and one is in the middle of a request."""
+def test_no_thread_or_socket_remains() -> None:
+    """Even with connected clients, one of them in the middle of a request."""
     threads, files = set(threading.enumerate()), set(os.listdir("/proc/self/fd"))
     with ServedZooKeeper() as server:
         clients = [connect(server) for _ in range(3)]
@@ -327,10 +327,10 @@ def test_nothing_is_left_running() -> None:
         assert client.until_hung_up() == ()
     assert set(threading.enumerate()) <= threads
     assert set(os.listdir("/proc/self/fd")) <= files
-    assert server.sessions() == [1, 2, 3]  # what was there can still be looked at
+    assert server.sessions() == [1, 2, 3]  # its state can still be read
 
 
-# What comes in
+# Input
 
 
 @pytest.mark.parametrize(
@@ -339,11 +339,11 @@ def test_nothing_is_left_running() -> None:
     ids=["no request", "half a path", "too long", "a negative length"],
 )
 def test_a_client_without_frames_is_disconnected(sent: bytes, server: ServedZooKeeper) -> None:
-    """And nobody else."""
+    """Other clients stay connected."""
     with connect(server) as client, connect(server) as other:
         client.socket.sendall(sent)
         assert client.until_hung_up() == ()
-        exchange(other, Get("/"))
+        frames_of(other, Get("/"))
         assert server.sessions() == [1, 2]
 
 
@@ -354,8 +354,8 @@ def test_a_frame_may_come_in_pieces(server: ServedZooKeeper) -> None:
         server.wait_until(lambda: "/a" in server.tree())
 
 
-def test_serving_works_within_asyncio() -> None:
-    """Which has a loop of its own in this thread."""
+def test_a_server_can_run_inside_asynchronous_code() -> None:
+    """Such code has a loop of its own in this thread."""
 
     async def served() -> list[int]:
         with ServedZooKeeper() as server, connect(server):
@@ -365,12 +365,12 @@ def test_serving_works_within_asyncio() -> None:
 
 
 def test_unmodelled_requests_are_answered(server: ServedZooKeeper) -> None:
-    """UNIMPLEMENTED, as a real server answers a time to live; and the connection goes on."""
+    """With UNIMPLEMENTED, as a real server replies to a time to live; the connection continues."""
     container = request_frame(1, Create("/a"))[:-4] + (4).to_bytes(4)
     with connect(server) as client:
         client.socket.sendall(framed(container))
         assert HEAD.unpack(client._read()) == (1, 1, UNIMPLEMENTED)
-        exchange(client, Get("/"))
+        frames_of(client, Get("/"))
 
 
 @pytest.mark.parametrize(
@@ -382,8 +382,8 @@ def test_four_letter_words_are_answered(word: bytes, answer: bytes, server: Serv
         assert asking.makefile("rb").read() == answer
 
 
-def test_kazoo_may_be_anyone(server: ServedZooKeeper) -> None:
-    """Who may do what is not modelled: kazoo's words for it are answered, and mean nothing."""
+def test_kazoos_authentication_is_accepted(server: ServedZooKeeper) -> None:
+    """Permissions are not modelled: kazoo's requests for them succeed, and have no effect."""
     client = KazooClient(server.hosts)
     client.start()
     try:

@@ -1,4 +1,4 @@
-"""How sessions begin and end, what a lost connection costs, and what a client is told when it is back."""
+"""How sessions begin and end, the costs of a lost connection, and the events after a reconnection."""
 
 import itertools
 
@@ -28,7 +28,7 @@ ENDS = ["close", "expire"]
 
 
 def end(zk: ZooKeeper, how: str, session: str = W) -> None:
-    """End the session in one way or the other."""
+    """End the session in one of the two ways."""
     if how == "close":
         zk.close(session)
     else:
@@ -56,7 +56,7 @@ def test_a_live_id_is_refused() -> None:
     assert (all_but_zxid(zk), zk.state.zxid) == (before, zxid)
 
 
-def test_the_id_of_an_ended_session_may_serve_again() -> None:
+def test_the_id_of_an_ended_session_may_be_used_again() -> None:
     """The new session inherits neither events nor watches nor ephemerals."""
     zk = server("/a")
     zk.create(W, "/e", ephemeral=True)
@@ -74,7 +74,7 @@ def test_the_id_of_an_ended_session_may_serve_again() -> None:
 
 @pytest.mark.parametrize("how", ENDS)
 def test_the_end_of_a_session_deletes_its_ephemerals(how: str) -> None:
-    """All of them in one transaction, whatever they hold, also from a multi or written by others."""
+    """All of them in one transaction, whatever their data, even if created in a multi or written by others."""
     zk = server("/a")
     zk.create(W, "/a/1", b"x", ephemeral=True)
     zk.multi(W, [Create("/a/2", ephemeral=True), SetData("/a/2", b"y")])
@@ -92,7 +92,7 @@ def test_the_end_of_a_session_deletes_its_ephemerals(how: str) -> None:
 @pytest.mark.parametrize("how", ENDS)
 @pytest.mark.parametrize("again", [W, C])
 def test_a_node_recreated_as_persistent_stays(how: str, again: str) -> None:
-    """A path that was an ephemeral once is not the session's any more, whoever re-created it."""
+    """A path that once was an ephemeral no longer belongs to the session, whoever re-created it."""
     zk = server()
     zk.create(W, "/e", ephemeral=True)
     zk.delete(C, "/e")
@@ -103,7 +103,7 @@ def test_a_node_recreated_as_persistent_stays(how: str, again: str) -> None:
 
 @pytest.mark.parametrize("how", ENDS)
 def test_a_node_recreated_by_another_session_stays(how: str) -> None:
-    """An ephemeral goes with its last owner only."""
+    """An ephemeral is deleted only with its last owner."""
     zk = server()
     zk.create(W, "/e", ephemeral=True)
     zk.delete(W, "/e")
@@ -116,7 +116,7 @@ def test_a_node_recreated_by_another_session_stays(how: str) -> None:
 
 @pytest.mark.parametrize("how", ENDS)
 def test_the_ephemerals_of_a_faulty_server_outlive_their_session(how: str) -> None:
-    """ZOOKEEPER-2985: no watch tells of it, and what is left can be deleted as any other node."""
+    """ZOOKEEPER-2985: no watch fires, and the leftover can be deleted like any other node."""
     zk = ZooKeeper(outliving=True)
     for session in (W, C):
         zk.connect(session)
@@ -172,7 +172,7 @@ def test_an_order_is_one_of_all_its_ephemerals(order: list[str]) -> None:
 
 
 def test_a_closing_session_receives_all_its_events() -> None:
-    """Its own watches fire as well, and the events are in its inbox when close answers."""
+    """Its own watches fire as well, and the events are in its inbox when close returns."""
     zk = server()
     zk.children(W, "/", watch=True)
     for path in ("/1", "/2"):
@@ -186,7 +186,7 @@ def test_a_closing_session_receives_all_its_events() -> None:
 
 @rows("seen", range(5))
 def test_an_expired_session_receives_a_prefix_of_its_events(seen: int) -> None:
-    """None, some or all of its own events arrive, never with holes; others hear all."""
+    """None, some or all of its own events arrive, but always a prefix; others receive all."""
     zk = server()
     for path in ("/1", "/2"):
         zk.create(W, path, ephemeral=True)
@@ -208,8 +208,8 @@ def test_a_negative_prefix_is_refused() -> None:
     assert W in zk.state.sessions
 
 
-def test_queued_events_survive_an_expiry() -> None:
-    """Events from before the expiry were sent already; they are lost only with the connection."""
+def test_events_in_the_inbox_survive_an_expiry() -> None:
+    """Events from before the expiry were sent already; only the loss of the connection loses them."""
     zk = server("/a")
     zk.exists(W, "/a", watch=True)
     zk.set(C, "/a", b"")
@@ -221,7 +221,7 @@ def test_queued_events_survive_an_expiry() -> None:
 
 @pytest.mark.parametrize("how", ENDS)
 def test_the_end_of_a_session_removes_its_watches(how: str) -> None:
-    """An ended session watches nothing, and others go on watching."""
+    """An ended session watches nothing, and others continue to watch."""
     zk = server("/a")
     for session in (W, C):
         zk.exists(session, "/a", watch=True)
@@ -234,7 +234,7 @@ def test_the_end_of_a_session_removes_its_watches(how: str) -> None:
 
 @pytest.mark.parametrize("how", ENDS)
 def test_a_session_ends_once(how: str) -> None:
-    """After its end the session can ask for nothing."""
+    """After its end, every request of the session is refused."""
     zk = server("/a")
     end(zk, how)
     with pytest.raises(SessionExpired):
@@ -244,7 +244,7 @@ def test_a_session_ends_once(how: str) -> None:
 
 
 def test_a_place_is_free_only_after_the_end() -> None:
-    """While the old session lives its ephemeral is in the way; after its end the next one may have it."""
+    """While the old session lives, its ephemeral is in the way; after its end the next one may take the path."""
     zk = server()
     zk.create(W, "/controller", W, ephemeral=True)
     assert zk.exists(C, "/controller", watch=True) is not None
@@ -259,7 +259,7 @@ def test_a_place_is_free_only_after_the_end() -> None:
 
 
 def test_a_lost_connection_loses_watches_and_events_only() -> None:
-    """The session lives, its ephemerals stay; what it watched and what it had not taken is gone."""
+    """The session lives, its ephemerals stay; its watches and waiting events are gone."""
     zk = server("/a")
     zk.create(W, "/e", ephemeral=True)
     zk.exists(W, "/a", watch=True)
@@ -305,22 +305,22 @@ MEANWHILE: dict[str, Operation] = {
 }
 
 
-@rows("kind, path, meanwhile, heard, armed", RETURNS)
-def test_a_client_that_is_back(kind: str, path: str, meanwhile: str, heard: list[EventType], armed: bool) -> None:
-    """W is away while C does this: W's watch is answered by an event, or armed again."""
+@rows("kind, path, meanwhile, received, armed", RETURNS)
+def test_a_returning_client(kind: str, path: str, meanwhile: str, received: list[EventType], armed: bool) -> None:
+    """C makes the changes while W is away: W's watch gives an event, or is set again."""
     zk = server("/n")
     zk.disconnect(W)
     seen = zk.state.zxid
     for change in meanwhile.split(", "):
         zk.multi(C, [MEANWHILE[change]])
     zk.set_watches(W, seen, **{kind: [path]})
-    assert inbox(zk) == [(event, path) for event in heard]
+    assert inbox(zk) == [(event, path) for event in received]
     table = zk.state.child_watches if kind == "child" else zk.state.data_watches
     assert table[path] == ({W} if armed else frozenset())
 
 
-def test_a_watch_that_came_back_fires() -> None:
-    """What was armed again fires like any other, an exist watch in the table of the data watches."""
+def test_a_restored_watch_fires() -> None:
+    """It fires like any other; an exist watch is in the table of the data watches."""
     zk = server("/n", "/p")
     zk.set_watches(W, zk.state.zxid, data=["/n"], exist=["/m"], child=["/p"])
     zk.create(C, "/m")
@@ -330,7 +330,7 @@ def test_a_watch_that_came_back_fires() -> None:
 
 
 def test_seen_changes_are_not_repeated() -> None:
-    """A change up to the zxid that the client has seen arms; a later one is told."""
+    """A change up to the zxid that the client has seen sets the watch; a later one is an event."""
     zk = server("/n")
     zk.set(C, "/n", b"")
     zk.set_watches(W, zk.state.zxid, data=["/n"])
@@ -340,14 +340,14 @@ def test_seen_changes_are_not_repeated() -> None:
     assert inbox(zk) == [(DATA, "/n")]
 
 
-def test_events_of_a_return_come_in_the_order_asked_for() -> None:
+def test_events_of_a_reconnection_come_in_the_requested_order() -> None:
     """Data watches, then exist watches, then child watches, each in the order of their paths."""
     zk = server("/b", "/a")
     zk.set_watches(W, 0, data=["/b", "/a"], exist=["/a"], child=["/x", "/b"])
     assert inbox(zk) == [(DATA, "/b"), (DATA, "/a"), (CREATED, "/a"), (DELETED, "/x"), (CHILDREN, "/b")]
 
 
-def test_the_table_of_returns_says_what_the_server_does() -> None:
+def test_the_table_of_missed_changes() -> None:
     """The three kinds of watches, spelled out."""
     assert {kind: tuple(row) for kind, row in MISSED.items()} == {
         "data": ("data_watches", DELETED, DATA, "mzxid"),
@@ -356,11 +356,11 @@ def test_the_table_of_returns_says_what_the_server_does() -> None:
     }
 
 
-# requests under way
+# requests in flight
 
 PIPELINE: list[Write] = [
     SetData("/a", 1),
-    Create("/a"),  # fails, and what follows does not care
+    Create("/a"),  # fails, without effect on the next ones
     SetData("/a", 2),
     Multi((SetData("/a", 3), Create("/e", ephemeral=True))),
     Multi((SetData("/a", 4), Check("/a", 0))),  # fails as a whole
@@ -380,8 +380,8 @@ PIPELINE: list[Write] = [
         (6, 3, False),
     ],
 )
-def test_a_prefix_of_what_was_under_way_takes_effect(served: int, data: int | None, ephemeral: bool) -> None:
-    """The first requests took effect in order, the others never; each spends a zxid, failed or not."""
+def test_a_prefix_of_the_requests_in_flight_takes_effect(served: int, data: int | None, ephemeral: bool) -> None:
+    """The first requests take effect in order, the others never; each of the first takes a zxid, failed or not."""
     zk = server("/a")
     before = zk.state.zxid
     zk.drop(W, PIPELINE, served)
@@ -391,7 +391,7 @@ def test_a_prefix_of_what_was_under_way_takes_effect(served: int, data: int | No
 
 
 def test_a_drop_is_a_lost_connection() -> None:
-    """Its own events and watches are lost, others hear what took effect."""
+    """Its own events and watches are lost; others are notified of the effects."""
     zk = server("/a", "/b")
     for session in (W, C):
         zk.get(session, "/a", watch=True)
@@ -404,8 +404,8 @@ def test_a_drop_is_a_lost_connection() -> None:
 
 
 @pytest.mark.parametrize("served", [-1, 7])
-def test_no_more_is_served_than_was_asked_for(served: int) -> None:
-    """A number that is not one of a prefix is refused without a trace."""
+def test_an_impossible_prefix_is_refused(served: int) -> None:
+    """A number that is not the length of a prefix is refused without a trace."""
     zk = server("/a")
     before, zxid = all_but_zxid(zk), zk.state.zxid
     with pytest.raises(ValueError, match=str(served)):
@@ -417,7 +417,7 @@ def test_no_more_is_served_than_was_asked_for(served: int) -> None:
 
 
 def test_each_session_sees_its_own_writes() -> None:
-    """Requests are served one at a time: every read sees all writes that were answered before it."""
+    """Requests are served one at a time: every read sees all writes with an earlier reply."""
     zk = server("/a")
     for number in range(20):
         zk.set((W, C)[number % 2], "/a", number)

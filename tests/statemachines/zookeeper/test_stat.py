@@ -1,4 +1,4 @@
-"""How the fields of a stat move, and which requests spend a zxid."""
+"""How the fields of a stat change, and which requests take a zxid."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ Request = Callable[[ZooKeeper], object]
 
 
 def test_a_new_nodes_stat() -> None:
-    """Three zxids of the creation, all counters at nought, and the length of the data."""
+    """Three zxids of the creation, all counters at zero, and the length of the data."""
     zk = server()
     z = zk.state.zxid + 1
     fresh = Stat(
@@ -50,14 +50,14 @@ MOVES: list[tuple[str, Request, dict[str, int]]] = [
     ("child deleted", lambda zk: zk.delete(C, "/a/e"), {"pzxid": 1, "cversion": 1, "numChildren": -1}),
     ("neighbour created", lambda zk: zk.create(C, "/aa"), {}),
     ("check", lambda zk: zk.multi(C, [Check("/a", 0)]), {}),
-    ("child created in vain", lambda zk: code_of(lambda: zk.create(C, "/a/b")), {}),
+    ("child that exists already", lambda zk: code_of(lambda: zk.create(C, "/a/b")), {}),
     ("read", lambda zk: zk.get(C, "/a", watch=True), {}),
 ]
 
 
 @rows("request_, moved", {name: row for name, *row in MOVES})
 def test_changes_of_a_stat(request_: Request, moved: dict[str, int]) -> None:
-    """A request moves these fields of /a by so much, a zxid to its own, and no other field."""
+    """A request changes these fields of /a by these amounts, a zxid to its own, and no other field."""
     zk = server()
     zk.create(C, "/a", b"1")
     for path in ("/a/b", "/a/b/x", "/a/e"):
@@ -71,7 +71,7 @@ def test_changes_of_a_stat(request_: Request, moved: dict[str, int]) -> None:
 
 
 def test_a_node_created_again_is_a_new_one() -> None:
-    """After delete and create nothing of the old stat is left."""
+    """After delete and create, no field of the old stat is left."""
     zk = server("/a", "/a/b")
     zk.set(C, "/a", b"x")
     zk.delete(C, "/a/b")
@@ -81,7 +81,7 @@ def test_a_node_created_again_is_a_new_one() -> None:
     assert created == stat(zk, "/a") == Stat(z, z, z, 0, 0, 0, None, 0, 0)
 
 
-def test_cversion_counts_children_come_and_gone() -> None:
+def test_cversion_counts_created_and_deleted_children() -> None:
     """The cversion is created + deleted children, so 2 * created - numChildren."""
     zk = server("/a")
     for name in "xyz":
@@ -92,12 +92,12 @@ def test_cversion_counts_children_come_and_gone() -> None:
 
 @pytest.mark.parametrize("data", [None, b"", 12, "text"])
 def test_data_that_are_not_bytes_have_no_length(data: object) -> None:
-    """The length is 0 for nothing, for no bytes, and for values that no server could hold."""
+    """The length is 0 for None, for no bytes, and for values that no server could hold."""
     assert server().create(C, "/a", data).stat.dataLength == 0
 
 
-def test_a_sessions_end_moves_a_parent_by_each_child() -> None:
-    """Two ephemerals gone: cversion + 2, the pzxid of the one transaction; the emptied parent stays."""
+def test_a_sessions_end_counts_each_child_at_its_parent() -> None:
+    """Two ephemerals deleted: cversion + 2, the pzxid of the one transaction; the empty parent stays."""
     zk = server("/a")
     zk.create(W, "/a/1", ephemeral=True)
     zk.create(W, "/a/2", ephemeral=True)
@@ -106,14 +106,14 @@ def test_a_sessions_end_moves_a_parent_by_each_child() -> None:
     assert stat(zk, "/a") == before._replace(pzxid=zk.state.zxid, cversion=4, numChildren=0)
 
 
-def test_the_answer_to_a_set_is_the_new_stat() -> None:
-    """A set answers what a read right after it would."""
+def test_a_set_returns_the_new_stat() -> None:
+    """The stat of a read right after it."""
     zk = server("/a", "/a/b")
     assert zk.set(C, "/a", b"xy") == stat(zk, "/a")
 
 
-def test_each_answer_of_a_multi_is_of_its_own_moment() -> None:
-    """Create, child, set: version 0, then 1, the child counted where it had come already."""
+def test_each_result_of_a_multi_has_the_stat_of_its_moment() -> None:
+    """Create, child, set: version 0, then 1; the child counts in the stats after its creation."""
     zk = server()
     created, _, changed, checked, last = zk.multi(
         C, [Create("/a"), Create("/a/b"), SetData("/a", b"x"), Check("/a", 1), SetData("/a", b"xy")]
@@ -163,8 +163,8 @@ SPENDS: list[tuple[str, Request, int]] = [
 
 
 @rows("request_, spent", {name: row for name, *row in SPENDS})
-def test_every_write_spends_a_zxid(request_: Request, spent: int) -> None:
-    """Every write spends one, whatever comes of it, and a session's begin and end; a read none."""
+def test_the_requests_that_take_a_zxid(request_: Request, spent: int) -> None:
+    """Every write takes one, even a failed one, and so do a session's begin and end; a read takes none."""
     zk = server("/a", "/a/b")
     zk.create(W, "/e", ephemeral=True)
     before = zk.state.zxid

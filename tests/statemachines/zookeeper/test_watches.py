@@ -1,4 +1,4 @@
-"""Which watches a change fires, once, in which order, and that no client reads a change before its event."""
+"""Which watches a change fires, once and in which order; and that no client reads a change before its event."""
 
 from collections.abc import Callable
 
@@ -50,7 +50,7 @@ NEEDS = {
     "set child": ["/n", "/n/c"],
     "create grandchild": ["/n", "/n/c"],
 }
-"""Nodes that are there before the change; for all others just /n."""
+"""Nodes that exist before the change; for all other changes only /n."""
 
 MATRIX: list[tuple[str, str, list[EventType]]] = [
     ("get", "delete", [DELETED]),
@@ -98,7 +98,7 @@ MATRIX: list[tuple[str, str, list[EventType]]] = [
 
 @rows("armed, change, events", MATRIX)
 def test_watches_fired_by_each_change(armed: str, change: str, events: list[EventType]) -> None:
-    """W arms watches on /n, C makes one change: W hears this, and each thing once."""
+    """W sets watches on /n, C makes one change: W receives these events, each of them once."""
     zk = server(*NEEDS.get(change, ["/n"]))
     for how in armed.split():
         ARM[how](zk)
@@ -118,7 +118,7 @@ def test_watches_fired_by_each_change(armed: str, change: str, events: list[Even
     ],
 )
 def test_watches_left_by_each_change(armed: str, change: str, left: tuple[object, object]) -> None:
-    """A change takes what it fires, in both tables if the node goes, and leaves the rest armed."""
+    """A change removes the watches that it fires, from both tables if the node is deleted, and leaves the rest."""
     zk = server("/n")
     for how in armed.split():
         ARM[how](zk)
@@ -137,7 +137,7 @@ def test_a_watch_fires_once(how: str) -> None:
 
 
 def test_a_watch_armed_again_fires_again() -> None:
-    """A client that reads with a watch after each event hears of each change."""
+    """A client that reads with a watch after each event is notified of each change."""
     zk = server("/n")
     for version in range(3):
         zk.get(W, "/n", watch=True)
@@ -146,8 +146,8 @@ def test_a_watch_armed_again_fires_again() -> None:
 
 
 @pytest.mark.parametrize("how", ["get", "children"])
-def test_a_read_that_fails_arms_nothing(how: str) -> None:
-    """After NoNode from get or children, the node's creation and deletion go unheard."""
+def test_a_failed_read_sets_no_watch(how: str) -> None:
+    """After NoNode from get or children, the node's creation and deletion fire nothing."""
     zk = server()
     with pytest.raises(NoNode):
         ARM[how](zk)
@@ -156,8 +156,8 @@ def test_a_read_that_fails_arms_nothing(how: str) -> None:
     assert inbox(zk) == []
 
 
-def test_a_read_without_a_watch_arms_nothing() -> None:
-    """Reads are silent unless a watch is asked for."""
+def test_a_read_without_a_watch_sets_none() -> None:
+    """Only a read that asks for a watch sets one."""
     zk = server("/n")
     zk.exists(W, "/n")
     zk.get(W, "/n")
@@ -167,7 +167,7 @@ def test_a_read_without_a_watch_arms_nothing() -> None:
 
 
 def test_a_sessions_own_writes_fire_its_own_watches() -> None:
-    """The event is in the inbox when the write answers."""
+    """The event is in the inbox when the write returns."""
     zk = server("/n")
     zk.get(W, "/n", watch=True)
     zk.set(W, "/n", b"own")
@@ -177,7 +177,7 @@ def test_a_sessions_own_writes_fire_its_own_watches() -> None:
 # order
 
 
-def test_a_node_is_born_before_its_parent_has_it() -> None:
+def test_a_creation_precedes_its_parents_event() -> None:
     """Create: NodeCreated, then the parent's NodeChildrenChanged with the parent's path."""
     zk = server("/a")
     zk.children(W, "/a", watch=True)
@@ -187,8 +187,8 @@ def test_a_node_is_born_before_its_parent_has_it() -> None:
 
 
 @pytest.mark.parametrize("how", [["exists"], ["children"], ["exists", "children"], ["children", "exists"]])
-def test_a_node_dies_before_its_parent_loses_it(how: list[str]) -> None:
-    """Delete: one NodeDeleted, whichever table it comes from, then the parent's NodeChildrenChanged."""
+def test_a_deletion_precedes_its_parents_event(how: list[str]) -> None:
+    """Delete: one NodeDeleted, from either table, then the parent's NodeChildrenChanged."""
     zk = server("/n")
     zk.children(W, "/", watch=True)
     for each in how:
@@ -198,7 +198,7 @@ def test_a_node_dies_before_its_parent_loses_it(how: list[str]) -> None:
 
 
 def test_each_session_receives_its_own_event() -> None:
-    """One told by its data watch, another by its child watch, the third by both: one NodeDeleted each."""
+    """One by its data watch, another by its child watch, the third by both: one NodeDeleted each."""
     zk = server("/n")
     zk.exists(W, "/n", watch=True)
     zk.children(C, "/n", watch=True)
@@ -208,8 +208,8 @@ def test_each_session_receives_its_own_event() -> None:
     assert inbox(zk, W) == inbox(zk, C) == inbox(zk, D) == [(DELETED, "/n")]
 
 
-def test_parents_event_is_not_taken_for_the_nodes() -> None:
-    """Watching a node and its parent are two things: both events come."""
+def test_the_parents_event_is_independent_of_the_nodes() -> None:
+    """A session that watches a node and its parent gets both events."""
     zk = server("/a", "/a/b")
     zk.children(W, "/a", watch=True)
     zk.children(W, "/a/b", watch=True)
@@ -220,7 +220,7 @@ def test_parents_event_is_not_taken_for_the_nodes() -> None:
 
 
 def test_events_come_in_the_order_of_zxids() -> None:
-    """Events across paths and tables queue up in the order of their transactions, whose zxids they carry."""
+    """Events across paths and tables are queued in the order of their transactions, whose zxids they have."""
     zk = server("/a", "/b")
     first = zk.state.zxid + 1
     zk.children(W, "/", watch=True)
@@ -236,7 +236,7 @@ def test_events_come_in_the_order_of_zxids() -> None:
 
 
 def test_the_event_arrives_before_the_change_is_read() -> None:
-    """After C's write has answered, W's event stands in W's inbox before W can ask for anything."""
+    """When C's write returns, W's event is in W's inbox before W can make a request."""
     zk = server("/n")
     for number in range(5):
         zk.get(W, "/n", watch=True)
@@ -264,12 +264,12 @@ def test_taking_events() -> None:
 
 
 def test_the_table_of_fired_watches_is_total() -> None:
-    """Each way a node changes has its row; that children changed follows from them and is not a cause."""
+    """Each way to change a node has its row; a change of children follows from them and has none."""
     assert set(FIRES) == set(EventType) - {CHILDREN}
 
 
 def test_the_table_says_what_the_server_does() -> None:
-    """The rows, spelled out: what fires for a change of /a/b, in order."""
+    """The rows, spelled out: the watches that a change of /a/b fires, in order."""
     rows = {change: [(fires.table, fires.node("/a/b"), fires.type) for fires in FIRES[change]] for change in FIRES}
     assert rows == {
         CREATED: [("data_watches", "/a/b", CREATED), ("child_watches", "/a", CHILDREN)],
@@ -294,13 +294,13 @@ def test_event_types_have_zookeepers_numbers() -> None:
 
 @pytest.mark.parametrize(("path", "parent"), [("/", "/"), ("/a", "/"), ("/a/b", "/a"), ("/a/b/c", "/a/b")])
 def test_the_parent_of_a_path(path: str, parent: str) -> None:
-    """The parent is the path before the last slash; at the top it is the root. What is behind it is the name."""
+    """The parent is the path before the last slash, or the root at the top. The rest is the name."""
     assert parent_of(path) == parent
     assert f"{parent.rstrip('/')}/{name_of(path)}" == path
 
 
 def test_armed_watches_are_listed() -> None:
-    """In which tables, path by path, session by session; not where no table has the path."""
+    """The tables in which a path is watched, by session; empty if no table has the path."""
     zk = server("/a")
     zk.exists(W, "/a", watch=True)
     zk.children(W, "/a", watch=True)

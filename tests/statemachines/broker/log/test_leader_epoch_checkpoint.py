@@ -64,7 +64,7 @@ class TestRender:
             render(cache(*entries))
 
     def test_two_epochs_with_one_start_offset_are_written(self) -> None:
-        """As brokers do until 2.0.0; those since 2.7 read the later one alone."""
+        """Brokers do so until 2.0.0. Brokers since 2.7 read only the later one."""
         written = cache((0, 0), (1, 1), (2, 1))
         assert render(written) == "0\n3\n0 0\n1 1\n2 1\n"
         assert parse_as_it_stands(render(written)) == written
@@ -93,7 +93,7 @@ class TestParse:
             "0\n2\n0 0\n3 " + "0" * 5000 + "42\n",
         ],
     )
-    def test_reads_a_little_more_than_it_writes(self, text: str) -> None:
+    def test_reads_other_line_ends_and_white_space(self, text: str) -> None:
         assert parse(text) == cache((0, 0), (3, 42))
 
     def test_reads_the_largest_numbers(self) -> None:
@@ -104,7 +104,7 @@ class TestParse:
         assert parse("0\n4\n0 0\n3 42\n2 40\n2 50\n") == cache((0, 0), (2, 40))
 
     def test_up_to_2_6_lines_are_taken_as_they_stand(self) -> None:
-        """Whatever their order, and negative ones as well; but within the bounds of Java's numbers."""
+        """In any order, negative ones too, but within the bounds of Java's numbers."""
         assert parse_as_it_stands("0\n3\n3 42\n2 40\n-1 -9\n") == cache((3, 42), (2, 40), (-1, -9))
         with pytest.raises(MalformedCheckpoint, match="allowed is a leader epoch from -2147483648 to 2147483647, "):
             parse_as_it_stands("0\n1\n-2147483649 0\n")
@@ -168,8 +168,8 @@ class TestParse:
             parse("0\n1\n0 " + "9" * 5000)
 
     @given(st.text(st.sampled_from("0123- \t\n\r+x"), max_size=20))
-    def test_parsing_either_refuses_or_round_trips(self, text: str) -> None:
-        """What is read can be written, and means the same."""
+    def test_a_text_is_refused_or_read_back_unchanged(self, text: str) -> None:
+        """Whatever can be read can be written, with the same meaning."""
         try:
             epochs = parse(text)
         except MalformedCheckpoint as refused:
@@ -180,7 +180,7 @@ class TestParse:
 
     @given(caches, st.integers(0, 9))
     def test_lost_lines_are_missed(self, epochs: LeaderEpochs, kept: int) -> None:
-        """Only the loss of all entries and of their number is not."""
+        """Only the loss of all entries together with their number goes unnoticed."""
         lines = render(epochs).splitlines(keepends=True)
         if 2 <= kept < len(lines):
             with pytest.raises(
@@ -191,7 +191,7 @@ class TestParse:
             assert parse("".join(lines[:kept])) == (LeaderEpochs() if kept < 2 else epochs)
 
     def test_lost_digits_are_not_missed(self) -> None:
-        """No checksum guards the last number. So the file must never be seen half written."""
+        """No checksum guards the last number, so no reader may ever see the file half written."""
         assert parse("0\n2\n0 0\n3 42\n"[:-2]) == cache((0, 0), (3, 4))
 
     def test_the_error_is_short_and_can_be_pickled(self) -> None:
@@ -284,6 +284,6 @@ class TestFile:
             with pytest.raises(OSError, match="No space left"):
                 write(path, LeaderEpochs.of([0, 1]))
         assert read(path) == LeaderEpochs.of([0])
-        write(path, LeaderEpochs.of([0, 1]))  # what the failure left behind is in no other's way
+        write(path, LeaderEpochs.of([0, 1]))  # the leftovers of the failure do not hinder it
         assert read(path) == LeaderEpochs.of([0, 1])
         assert os.listdir(tmp_path) == [NAME]

@@ -1,4 +1,4 @@
-"""The leader-epoch cache against the log that it speaks for: what it says can be read off the records, slowly."""
+"""The leader-epoch cache against its log: each answer of the cache is also computed, slowly, from the records."""
 
 import pickle
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ logs: st.SearchStrategy[LogEpochs] = st.lists(st.integers(0, 9), max_size=12).ma
 offsets = st.integers(0, 15)
 questions = st.integers(-1, 11)
 hostile = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 9)), max_size=12)
-"""Assignments in no order, as no correct log gives them."""
+"""Assignments in any order, as no correct log makes them."""
 
 
 def cache(*entries: tuple[int, int]) -> LeaderEpochs:
@@ -49,11 +49,11 @@ def well_shaped(epochs: LeaderEpochs) -> bool:
     )
 
 
-# What a log says by itself. No cache, no entries: only its records are looked at.
+# The answers of a log by itself, computed from its records alone.
 
 
 def end_by_the_log(log: LogEpochs, epoch: int) -> EpochEndOffset:
-    """The end of an epoch is the number of records that are not of a later one."""
+    """The end of an epoch is the number of records whose epoch is not later."""
     if epoch == -1 or not log or epoch > max(log):
         return UNDEFINED
     return EpochEndOffset(
@@ -63,13 +63,13 @@ def end_by_the_log(log: LogEpochs, epoch: int) -> EpochEndOffset:
 
 
 def shared(one: LogEpochs, other: LogEpochs) -> LogEpochs:
-    """What two logs have in common: an epoch has one leader, so at one offset it has one record."""
+    """The common part of two logs: an epoch has one leader, so at one offset it has one record."""
     return [epoch for epoch, _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))]
 
 
 @st.composite
 def two_replicas(draw: st.DrawFn) -> tuple[LogEpochs, LogEpochs]:
-    """The logs of two replicas that led in turn, and after each turn did or did not follow."""
+    """The logs of two replicas that led in turn; after each turn the other one followed or did not."""
     one: LogEpochs = []
     other: LogEpochs = []
     for epoch in range(draw(st.integers(0, 8))):
@@ -108,7 +108,7 @@ class TestOf:
 
     @given(st.lists(st.integers(0, 9), max_size=12))
     def test_keeps_its_shape_when_the_epochs_of_a_log_decrease(self, log: LogEpochs) -> None:
-        """Such a log is broken, but its last record is believed."""
+        """Such a log is broken, but the cache believes its last record."""
         epochs = LeaderEpochs.of(log)
         assert well_shaped(epochs)
         assert epochs.latest_epoch == (log[-1] if log else UNDEFINED_EPOCH)
@@ -142,21 +142,19 @@ class TestAssign:
             (9, 100, [(1, 0), (3, 5), (4, 8), (9, 100)]),
             (4, 8, [(1, 0), (3, 5), (4, 8)]),  # the latest epoch goes on
             (4, 50, [(1, 0), (3, 5), (4, 8)]),
-            (4, 7, [(1, 0), (3, 5), (4, 7)]),  # it began before we thought
+            (4, 7, [(1, 0), (3, 5), (4, 7)]),  # it began earlier than the cache had
             (4, 5, [(1, 0), (4, 5)]),
             (5, 8, [(1, 0), (3, 5), (5, 8)]),  # a leader that wrote nothing is followed by another
             (5, 6, [(1, 0), (3, 5), (5, 6)]),
             (5, 0, [(5, 0)]),
-            (3, 9, [(1, 0), (3, 9)]),  # back to an epoch of the past
+            (3, 9, [(1, 0), (3, 9)]),  # back to an earlier epoch
             (2, 9, [(1, 0), (2, 9)]),
             (2, 3, [(1, 0), (2, 3)]),
             (0, 9, [(0, 9)]),
             (0, 0, [(0, 0)]),
         ],
     )
-    def test_a_new_entry_removes_contradicting_ones(
-        self, epoch: int, start_offset: int, entries: list[tuple[int, int]]
-    ) -> None:
+    def test_drops_conflicting_entries(self, epoch: int, start_offset: int, entries: list[tuple[int, int]]) -> None:
         assert self.START.assign(epoch, start_offset) == cache(*entries)
 
     def test_the_old_value_stays(self) -> None:
@@ -198,7 +196,7 @@ class TestAssignBefore201:
     START = cache((1, 0), (3, 5))
 
     @rows("epoch, start_offset", [(3, 9), (3, 5), (3, 2), (2, 9), (0, 0), (4, 4)])
-    def test_a_contradicting_new_entry_is_ignored(self, epoch: int, start_offset: int) -> None:
+    def test_an_entry_that_is_not_later_is_ignored(self, epoch: int, start_offset: int) -> None:
         assert self.START.assign_kip_101(epoch, start_offset) == self.START
 
     def test_a_later_epoch_is_appended(self) -> None:
@@ -206,12 +204,12 @@ class TestAssignBefore201:
         assert LeaderEpochs().assign_kip_101(4, 6) == cache((4, 6))
 
     def test_two_epochs_may_start_at_one_offset(self) -> None:
-        """Only since 2.0.1 do start offsets increase strictly."""
+        """Start offsets increase strictly only since 2.0.1."""
         assert self.START.assign_kip_101(4, 5) == cache((1, 0), (3, 5), (4, 5))
         assert self.START.assign(4, 5) == cache((1, 0), (4, 5))
 
     @given(logs)
-    def test_both_rules_agree_where_epochs_do_not_decrease(self, log: LogEpochs) -> None:
+    def test_equals_the_later_rule_where_epochs_do_not_decrease(self, log: LogEpochs) -> None:
         epochs = LeaderEpochs()
         for offset, epoch in enumerate(log):
             epochs = epochs.assign_kip_101(epoch, offset)
@@ -237,7 +235,7 @@ class TestEndOffset:
             (8, (-1, -1), (-1, -1), -1),
         ],
     )
-    def test_each_release_answers_in_its_way(
+    def test_each_release_has_its_answer(
         self, epoch: int, since_2_0_1: tuple[int, int], in_2_0_0: tuple[int, int], before_2_0: int
     ) -> None:
         assert self.KNOWN.end_offset_for(epoch, 20) == EpochEndOffset(*since_2_0_1)
@@ -262,7 +260,7 @@ class TestEndOffset:
         assert epochs.end_offset_for_kip_101(epoch, len(log)) == expected.end_offset
 
     def test_a_new_leader_without_records_knows_the_end_of_its_predecessor(self) -> None:
-        """The follower's records of epoch 2 never reached this leader, which says so [KAFKA-7415]."""
+        """The follower's records of epoch 2 never reached this leader, and its answer shows that [KAFKA-7415]."""
         log = [1]
         assert LeaderEpochs.of(log).end_offset_for(2, len(log)) == UNDEFINED
         assert LeaderEpochs.of(log).assign(3, len(log)).end_offset_for(2, len(log)) == EpochEndOffset(1, 1)
@@ -277,7 +275,7 @@ class TestEndOffset:
 
     @given(two_replicas())
     def test_asking_again_and_again_finds_where_two_logs_part(self, replicas: tuple[LogEpochs, LogEpochs]) -> None:
-        """A follower that cuts its log by both answers, its leader's and its own, keeps what they share: KIP-279."""
+        """A follower that truncates by its leader's answers and by its own cache keeps the common part: KIP-279."""
         leader, follower = replicas
         theirs = LeaderEpochs.of(leader).assign(10, len(leader))
         kept = list(follower)
@@ -329,7 +327,7 @@ class TestTruncation:
         assert self.START.truncate_from_start(start_offset) == cache(*entries)
 
     def test_from_the_start_keeps_all_that_begin_there_before_2_0_1(self) -> None:
-        """Of two epochs with one start offset the later rule keeps the last; and only a cut drops one."""
+        """Of two epochs with one start offset, the later rule keeps the last, and only when it truncates."""
         double = cache((0, 0), (1, 1), (2, 1), (3, 4))
         assert double.truncate_from_start_kip_101(1) == cache((1, 1), (2, 1), (3, 4))
         assert double.truncate_from_start(1) == cache((2, 1), (3, 4))
@@ -344,7 +342,7 @@ class TestTruncation:
         assert epochs.truncate_from_start_kip_101(start_offset) == epochs.truncate_from_start(start_offset)
 
     @given(offsets)
-    def test_truncating_an_empty_cache_leaves_it_empty(self, offset: int) -> None:
+    def test_an_empty_cache_stays_empty(self, offset: int) -> None:
         assert (
             LeaderEpochs().truncate_from_end(offset) == LeaderEpochs().truncate_from_start(offset) == LeaderEpochs()
         )
@@ -354,7 +352,7 @@ class TestTruncation:
         assert LeaderEpochs.of(log).truncate_from_end(end_offset) == LeaderEpochs.of(log[:end_offset])
 
     @given(logs, offsets)
-    def test_from_the_start_drops_only_deleted_epochs(self, log: LogEpochs, start_offset: int) -> None:
+    def test_from_the_start_forgets_only_deleted_records(self, log: LogEpochs, start_offset: int) -> None:
         before = LeaderEpochs.of(log)
         after = before.truncate_from_start(start_offset)
         assert well_shaped(after)
@@ -364,7 +362,7 @@ class TestTruncation:
             assert after.epoch_at(offset) == (before.epoch_at(offset) if offset >= start_offset else -1)
 
     @given(hostile, offsets, offsets)
-    def test_truncation_is_idempotent(self, entries: list[tuple[int, int]], first: int, second: int) -> None:
+    def test_truncating_again_changes_nothing(self, entries: list[tuple[int, int]], first: int, second: int) -> None:
         epochs = assigned(entries)
         end, start = LeaderEpochs.truncate_from_end, LeaderEpochs.truncate_from_start
         assert end(end(epochs, first), second) == end(epochs, min(first, second))
@@ -372,7 +370,7 @@ class TestTruncation:
 
 
 def test_a_leader_that_wrote_nothing_must_forget_its_epoch() -> None:
-    """It follows again, has nothing to cut, and gets more records of the epoch before its own [KAFKA-10706]."""
+    """It follows again, truncates nothing, and gets more records of the epoch before its own [KAFKA-10706]."""
     log = [4, 4]
     led = LeaderEpochs.of(log).assign(5, len(log))
     assert led.truncate_from_end(len(log)).assign(4, len(log)) == LeaderEpochs.of([4, 4, 4])
@@ -380,7 +378,7 @@ def test_a_leader_that_wrote_nothing_must_forget_its_epoch() -> None:
 
 
 class Replica(RuleBasedStateMachine):
-    """A log and its cache through all that happens to them, side by side."""
+    """A log and its cache side by side, through appends, elections, truncations and deletions."""
 
     def __init__(self) -> None:
         super().__init__()

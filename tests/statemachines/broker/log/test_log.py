@@ -1,4 +1,4 @@
-"""What Kafka logs as an error is not lost: the ways in which a person makes a controller log it, or hand it over."""
+"""What Kafka logs as an error is not lost: the controller logs it, or passes it to a log of the caller's choice."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ LOGGED = [
 
 @pytest.fixture
 def context() -> ControllerContext:
-    """A controller knows a partition that does not exist yet."""
+    """A controller that knows a partition which does not exist yet."""
     context = ControllerContext()
     context.update_partition_full_replica_assignment(PARTITION, ReplicaAssignment((1,)))
     return context
 
 
 def go_online(partitions: PartitionStateMachine, replicas: ReplicaStateMachine) -> None:
-    """What does not exist is to be online at once; nothing is returned of it, as in Kafka."""
+    """Bring a partition and a replica that do not exist online at once; the call returns nothing, as in Kafka."""
     partitions.context.put_partition_state(PARTITION, NonExistentPartition)
     assert partitions.handle_state_changes([PARTITION], OnlinePartition, OFFLINE) == ChangeDone()
     replicas.context.put_replica_state(REPLICA, NonExistentReplica)
@@ -54,16 +54,16 @@ def go_online(partitions: PartitionStateMachine, replicas: ReplicaStateMachine) 
 
 
 def test_a_controller_logs_an_illegal_change(context: ControllerContext, caplog: pytest.LogCaptureFixture) -> None:
-    """As an error of Python's logging."""
+    """As an error in Python's `logging`."""
     controller = event_processor(1, lambda broker, request: None, context)
     go_online(controller.partition_state_machine, controller.replica_state_machine)
     assert caplog.record_tuples == LOGGED
 
 
-def test_a_controller_hands_an_illegal_change_over(
+def test_a_controller_passes_an_illegal_change_to_its_log(
     context: ControllerContext, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """To the log that it is given, and to no other."""
+    """To its own log, and to no other."""
     failed: list[FailedStateChange] = []
     controller = event_processor(1, lambda broker, request: None, context, log=failed.append)
     go_online(controller.partition_state_machine, controller.replica_state_machine)
@@ -71,24 +71,22 @@ def test_a_controller_hands_an_illegal_change_over(
     assert not caplog.records
 
 
-def test_a_controller_is_silent_if_that_is_asked_for(
-    context: ControllerContext, caplog: pytest.LogCaptureFixture
-) -> None:
-    """Explorations ask for it."""
+def test_a_controller_can_be_made_silent(context: ControllerContext, caplog: pytest.LogCaptureFixture) -> None:
+    """Explorations use this."""
     controller = event_processor(1, lambda broker, request: None, context, log=None)
     go_online(controller.partition_state_machine, controller.replica_state_machine)
     assert not caplog.records
 
 
 def test_a_state_machine_by_itself_logs_as_well(context: ControllerContext, caplog: pytest.LogCaptureFixture) -> None:
-    """It is made so in the help."""
+    """The help makes one like this."""
     batch = ControllerBrokerRequestBatch(1, context, lambda broker, request: None)
     go_online(PartitionStateMachine(context, batch), ReplicaStateMachine(context, batch))
     assert caplog.record_tuples == LOGGED
 
 
-def test_failures_are_logged_on_a_line() -> None:
-    """Of a change as a whole as well, and of what has no state."""
+def test_a_failure_prints_as_one_line() -> None:
+    """Also the failure of a whole change, and of a partition without a state."""
     cause = StateChangeFailure.RequestsNotSent
     whole, stateless = (FailedStateChange(each, None, OnlinePartition, cause) for each in (None, PARTITION))
     assert str(whole) == "no state changed to OnlinePartition: RequestsNotSent"

@@ -1,4 +1,4 @@
-"""A replica's log as a value: what is appended, cut off and compared, against the records looked at one by one."""
+"""A replica's log as a value: appending, truncating and comparing, checked against its records one by one."""
 
 from itertools import groupby
 
@@ -16,7 +16,7 @@ offsets = st.integers(0, 12)
 
 @st.composite
 def replica_logs(draw: st.DrawFn) -> ReplicaLog:
-    """A log whose epochs may even decrease, with a high watermark that it can have."""
+    """A log, whose epochs may decrease, with any high watermark that it can have."""
     written = tuple(draw(st.lists(records, max_size=8)))
     return ReplicaLog(written, draw(st.integers(0, len(written))))
 
@@ -38,7 +38,7 @@ class TestReading:
         assert empty.at(0) is None
         assert empty.epochs == LeaderEpochs()
 
-    def test_the_end_follows_the_last_record(self) -> None:
+    def test_its_end_is_after_its_last_record(self) -> None:
         assert LOG.end_offset == 3
         assert LOG.at(LOG.end_offset - 1) == M2
         assert LOG.at(LOG.end_offset) is None
@@ -48,12 +48,12 @@ class TestReading:
         assert [LOG.at(offset) for offset in range(-4, 5)] == [None, None, None, None, M0, M1, M2, None, None]
 
     def test_the_latest_epoch_is_that_of_the_last_record(self) -> None:
-        """Not the highest: a log that decreases is as its last record says."""
+        """Not the highest: the epoch of a log whose epochs decrease is that of its last record."""
         assert LOG.latest_epoch == 3
         assert LOG.append(Record(9, 1)).latest_epoch == 1
 
     @given(in_order)
-    def test_epochs_begin_where_the_epoch_of_records_changes(self, log: ReplicaLog) -> None:
+    def test_its_epochs_begin_where_its_records_change_epoch(self, log: ReplicaLog) -> None:
         runs = groupby(enumerate(log.records), key=lambda numbered: numbered[1].leader_epoch)
         assert log.epochs.entries == tuple((epoch, next(run)[0]) for epoch, run in runs)
         assert log.epochs.latest_epoch == (-1 if log.latest_epoch is None else log.latest_epoch)
@@ -102,11 +102,11 @@ class TestTruncating:
             (0, ReplicaLog()),
         ],
     )
-    def test_removes_the_offset_and_all_later_records(self, offset: int, left: ReplicaLog) -> None:
+    def test_cuts_off_the_record_at_the_offset_and_all_later_ones(self, offset: int, left: ReplicaLog) -> None:
         assert LOG.truncate_to(offset) == left
 
     @given(replica_logs(), offsets)
-    def test_keeps_lower_records_and_adds_none(self, log: ReplicaLog, offset: int) -> None:
+    def test_keeps_the_records_below_and_adds_none(self, log: ReplicaLog, offset: int) -> None:
         left = log.truncate_to(offset)
         assert left.end_offset == min(offset, log.end_offset)
         assert left.records == log.records[:offset]
@@ -125,7 +125,7 @@ class TestTruncating:
         assert log.truncate_to(offset).epochs == log.epochs.truncate_from_end(offset)
 
     def test_a_negative_offset_is_refused(self) -> None:
-        """An undefined answer is no offset, and must not cut the last record."""
+        """An undefined answer is not an offset, and must not truncate the last record."""
         for log in (LOG, ReplicaLog()):
             with pytest.raises(ValueError, match="cannot truncate to offset -1: it must not be negative"):
                 log.truncate_to(-1)
@@ -136,8 +136,8 @@ class TestHighWatermark:
     def test_stays_between_the_start_and_the_end(self, offset: int, expected: int) -> None:
         assert LOG.with_high_watermark(offset) == ReplicaLog((M0, M1, M2), expected)
 
-    def test_may_go_back(self) -> None:
-        """That a leader's does not is a property of the protocol, not of the log."""
+    def test_may_decrease(self) -> None:
+        """A leader's never decreases, but that is a property of the protocol, not of the log."""
         assert LOG.with_high_watermark(0).high_watermark < LOG.high_watermark
 
     def test_is_the_start_of_an_empty_log(self) -> None:

@@ -1,12 +1,12 @@
-"""What each release cuts, over all pairs of logs that few epochs can give; and where the published models differ.
+"""What each release truncates, over all pairs of logs with few epochs; and where the published models differ.
 
-A history is this. Each leader epoch has one writer. It starts from a log that was written before, or from a
-beginning of one, and appends records. A replica has a beginning of some such log, and so any two replicas have no
-epoch in common behind the point where they part. Each pair that this allows is gone through, the histories being
-enumerated once to see that there are no others. An id is the record's offset here: with its epoch, that names it.
+A history is a set of writers, one for each leader epoch. A writer starts from an earlier writer's log, or from a
+beginning of one, and appends records. A replica has a beginning of some such log. So two replicas share no epoch
+after the point where their logs part. The tests go through every pair with this property; one test enumerates the
+histories, to show that these are all the pairs. The id of a record is its offset: with its epoch, it is unique.
 
-This is what followers have who are fenced (KIP-320). Without that, more can happen, and a test at the end of
-`TestScenarios` shows what.
+These are the logs of followers that are fenced (KIP-320). Without fencing other pairs are possible, and a test at
+the end of `TestScenarios` shows one.
 """
 
 from collections.abc import Callable, Iterator
@@ -52,7 +52,7 @@ def common_prefix(one: ReplicaLog, other: ReplicaLog) -> int:
 
 
 class Pair(NamedTuple):
-    """A follower, and the leader that it begins to follow in this leader's epoch."""
+    """A follower, and the leader that it begins to follow in the leader's epoch."""
 
     follower: ReplicaLog
     leader: ReplicaLog
@@ -60,12 +60,12 @@ class Pair(NamedTuple):
 
     @property
     def common(self) -> int:
-        """Where the two logs part."""
+        """The offset where the two logs part."""
         return common_prefix(self.follower, self.leader)
 
     @property
     def epochs(self) -> LeaderEpochs:
-        """The leader's cache since 2.0.1: it knows of its own epoch, records or not [KAFKA-7415]."""
+        """The leader's cache since 2.0.1: it has the leader's own epoch, even without records [KAFKA-7415]."""
         return self.leader.epochs.assign(self.leader_epoch, self.leader.end_offset)
 
     def end_offset_for(self, epoch: int) -> EpochEndOffset:
@@ -75,25 +75,25 @@ class Pair(NamedTuple):
         return f"{self.follower} follows {self.leader} in epoch {self.leader_epoch}"
 
 
-# Few epochs: all there is.
+# Few epochs: all pairs.
 
 
 def every_log(size: int, epochs: int) -> Iterator[Records]:
-    """Yield each log of up to so many records, by its epochs, which never decrease."""
+    """Yield each log of up to `size` records, as its epochs, which never decrease."""
     for length in range(size + 1):
         for written in combinations_with_replacement(range(epochs), length):
             yield tuple(Record(offset, epoch) for offset, epoch in enumerate(written))
 
 
 def can_coexist(one: Records, other: Records) -> bool:
-    """Whether two replicas can have these logs: behind the point where they part they share no epoch."""
+    """Whether two replicas can have these logs: they share no epoch after the point where they part."""
     common = common_prefix(ReplicaLog(one), ReplicaLog(other))
     return not {record.leader_epoch for record in one[common:]} & {record.leader_epoch for record in other[common:]}
 
 
 @cache
 def logs_of_two(size: int, epochs: int) -> tuple[tuple[ReplicaLog, ReplicaLog], ...]:
-    """All logs that two replicas can have, the first of them with each high watermark."""
+    """All pairs of logs that two replicas can have, the first log with each high watermark."""
     return tuple(
         (ReplicaLog(one, high_watermark), ReplicaLog(other))
         for one, other in product(every_log(size, epochs), repeat=2)
@@ -103,7 +103,7 @@ def logs_of_two(size: int, epochs: int) -> tuple[tuple[ReplicaLog, ReplicaLog], 
 
 
 def can_lead(leader: ReplicaLog, epoch: int, follower: ReplicaLog) -> bool:
-    """Whether the leader can be in this epoch: beside such a follower, all records of it are the leader's."""
+    """Whether this leader can be in this epoch beside this follower: all records of the epoch are the leader's."""
     own = UNDEFINED_EPOCH if leader.latest_epoch is None else leader.latest_epoch
     others = UNDEFINED_EPOCH if follower.latest_epoch is None else follower.latest_epoch
     if others == epoch:
@@ -113,7 +113,7 @@ def can_lead(leader: ReplicaLog, epoch: int, follower: ReplicaLog) -> bool:
 
 @cache
 def pairs(size: int, epochs: int) -> tuple[Pair, ...]:
-    """All followers and leaders, the latest leader without a record of its epoch or with."""
+    """All followers with all leaders; the newest leader has records of its epoch, or none."""
     return tuple(
         Pair(follower, leader, epoch)
         for follower, leader in logs_of_two(size, epochs - 1)
@@ -123,9 +123,9 @@ def pairs(size: int, epochs: int) -> tuple[Pair, ...]:
 
 
 def histories(size: int, epochs: int) -> Iterator[tuple[Records, ...]]:
-    """Yield what the writers of so many epochs have in the end, each with up to so many records."""
+    """Yield the final logs of the writers of so many epochs, each with up to `size` records."""
     if epochs == 0:
-        yield ((),)  # no leader has written, and every replica has that
+        yield ((),)  # no leader has written, so every log is empty
         return
     for logs in histories(size, epochs - 1):
         beginnings = {log[:end] for log in logs for end in range(len(log) + 1)}
@@ -153,7 +153,7 @@ def followings(draw: st.DrawFn) -> Pair:
     return Pair(ReplicaLog(followers, high_watermark), ReplicaLog(logs[-1]), len(logs) - 2)
 
 
-# Some logs, for examples.
+# Logs for examples.
 
 
 def logs(
@@ -174,15 +174,15 @@ def asking_in_2_0_0(leader: ReplicaLog) -> Callable[[int], EpochEndOffset]:
     return lambda epoch: leader.epochs.end_offset_for_kip_279(epoch, leader.end_offset)
 
 
-# What a follower does until it has nothing more to cut.
+# The follower's rounds, until it has nothing more to truncate.
 
 
 class Asked(Exception):
-    """A follower asks about an epoch that is not below the one that it asked about before."""
+    """A follower asks about an epoch that is not below the epoch of its previous question."""
 
 
 def truncated(pair: Pair) -> tuple[ReplicaLog, int]:
-    """The follower's log after the rounds of KIP-279, and how many they were."""
+    """The follower's log after the rounds of KIP-279, and their number."""
     asked: list[int] = []
 
     def ask(epoch: int) -> EpochEndOffset:
@@ -195,9 +195,9 @@ def truncated(pair: Pair) -> tuple[ReplicaLog, int]:
 
 
 def fetched(pair: Pair) -> tuple[ReplicaLog, int] | None:
-    """The follower's log when a fetch of it is answered with records, and how many fetches that took, by IBP 2.7.
+    """The follower's log when its fetch returns records, and the number of fetches, by IBP 2.7.
 
-    A log without records has no epoch to tell. None if it takes too many.
+    A log without records has no last epoch to send. None if it takes too many fetches.
     """
     log = pair.follower
     for fetches in range(1, len(pair.follower.epochs.entries) + 2):
@@ -212,7 +212,7 @@ def fetched(pair: Pair) -> tuple[ReplicaLog, int] | None:
     return None
 
 
-# What must hold.
+# Properties.
 
 Property = Callable[[Pair], bool]
 
@@ -229,7 +229,7 @@ def no_rule_leaves_the_log(pair: Pair) -> bool:
 
 
 def the_rounds_end(pair: Pair) -> bool:
-    """There is a question for each epoch of the follower's at most, later epochs first."""
+    """The follower asks at most once for each of its epochs, later epochs first."""
     try:
         _, rounds = truncated(pair)
     except Asked:
@@ -237,8 +237,8 @@ def the_rounds_end(pair: Pair) -> bool:
     return rounds <= len(pair.follower.epochs.entries)
 
 
-def the_rounds_leave_what_both_have(pair: Pair) -> bool:
-    """A beginning of the leader's log, and no record less than both have."""
+def the_rounds_leave_the_common_part(pair: Pair) -> bool:
+    """The result is a beginning of the leader's log, and has every record that both logs share."""
     try:
         left, _ = truncated(pair)
     except Asked:
@@ -247,7 +247,7 @@ def the_rounds_leave_what_both_have(pair: Pair) -> bool:
 
 
 def the_rounds_are_over(pair: Pair) -> bool:
-    """Done again, they cut nothing."""
+    """A second run truncates nothing."""
     try:
         left, _ = truncated(pair)
         return truncated(pair._replace(follower=left))[0] == left
@@ -255,14 +255,14 @@ def the_rounds_are_over(pair: Pair) -> bool:
         return False
 
 
-def fetching_leaves_what_both_have(pair: Pair) -> bool:
-    """Truncation on fetch comes to the same, one fetch for each epoch and the one that gets records."""
+def fetching_leaves_the_common_part(pair: Pair) -> bool:
+    """Truncation on fetch gives the same log, with one fetch for each epoch and the one that returns records."""
     found = fetched(pair)
     return found is not None and found[0] == pair.follower.truncate_to(pair.common)
 
 
-def a_fetch_gets_records_from_whom_it_continues(pair: Pair) -> bool:
-    """The leader finds nothing wrong with the beginnings of its log, and with no other log."""
+def a_fetch_gets_records_if_the_log_is_a_beginning(pair: Pair) -> bool:
+    """The leader accepts the beginnings of its own log, and no other log."""
     log, latest = pair.follower, pair.follower.latest_epoch
     if latest is None:
         return True
@@ -271,7 +271,7 @@ def a_fetch_gets_records_from_whom_it_continues(pair: Pair) -> bool:
 
 
 def kip_101_is_right_about_an_epoch_of_the_leader(pair: Pair) -> bool:
-    """If the leader has records of the follower's last epoch, they part where that ends at one of them."""
+    """If the leader has records of the follower's last epoch, the logs part where that epoch ends in one of them."""
     latest = pair.follower.latest_epoch
     if all(record.leader_epoch != latest for record in pair.leader.records):
         return True
@@ -282,15 +282,15 @@ def kip_101_is_right_about_an_epoch_of_the_leader(pair: Pair) -> bool:
 PROPERTIES: tuple[Property, ...] = (
     no_rule_leaves_the_log,
     the_rounds_end,
-    the_rounds_leave_what_both_have,
+    the_rounds_leave_the_common_part,
     the_rounds_are_over,
-    fetching_leaves_what_both_have,
-    a_fetch_gets_records_from_whom_it_continues,
+    fetching_leaves_the_common_part,
+    a_fetch_gets_records_if_the_log_is_a_beginning,
     kip_101_is_right_about_an_epoch_of_the_leader,
 )
 
 
-# Rules with one mistake each, and the property that is there to notice it.
+# Rules with one mistake each, and the property that must detect it.
 
 
 class Mutant(NamedTuple):
@@ -358,19 +358,19 @@ MUTANTS = (
     Mutant(
         "KIP-279 lets the leader's end alone decide",
         "kip_279",
-        the_rounds_leave_what_both_have,
+        the_rounds_leave_the_common_part,
         cuts_to_the_answer,
     ),
     Mutant(
         "KIP-279 lets the follower's end alone decide",
         "kip_279",
-        the_rounds_leave_what_both_have,
+        the_rounds_leave_the_common_part,
         takes_its_own_end,
     ),
     Mutant(
         "KIP-279 lets the follower's end alone decide, and fetches",
         "kip_279",
-        fetching_leaves_what_both_have,
+        fetching_leaves_the_common_part,
         takes_its_own_end,
     ),
     Mutant(
@@ -394,7 +394,7 @@ MUTANTS = (
     Mutant(
         "KIP-279 goes to the high watermark where it does not have the epoch",
         "kip_279",
-        the_rounds_leave_what_both_have,
+        the_rounds_leave_the_common_part,
         lambda log, *rest: (
             kip_279(log, *rest) if kip_279(log, *rest).done else Truncation(to_high_watermark(log), done=True)
         ),
@@ -402,29 +402,29 @@ MUTANTS = (
     Mutant(
         "a leader looks at the epoch of a fetch alone",
         "diverging_epoch",
-        a_fetch_gets_records_from_whom_it_continues,
+        a_fetch_gets_records_if_the_log_is_a_beginning,
         looks_at_the_epoch_alone,
     ),
     Mutant(
         "a leader looks at the offset of a fetch alone",
         "diverging_epoch",
-        a_fetch_gets_records_from_whom_it_continues,
+        a_fetch_gets_records_if_the_log_is_a_beginning,
         looks_at_the_offset_alone,
     ),
     Mutant(
-        "a leader finds whoever has all of an epoch diverging",
+        "a leader finds a follower with all of an epoch diverging",
         "diverging_epoch",
-        fetching_leaves_what_both_have,
+        fetching_leaves_the_common_part,
         finds_a_full_log_diverging,
     ),
 )
 
 
 class TestHistories:
-    """The pairs are those that histories give."""
+    """The explored pairs are exactly those of the histories."""
 
     def test_every_explored_pair_of_logs_is_reachable(self) -> None:
-        """One that had any beginning of any log, and one that had any other."""
+        """One replica has any beginning of any log, and the other has any other."""
         given_by_histories = {
             (one[:one_end], other[:other_end])
             for logs in histories(size=3, epochs=3)
@@ -436,7 +436,7 @@ class TestHistories:
         assert given_by_histories == gone_through
 
     def test_every_explored_leader_is_reachable(self) -> None:
-        """The last writer leads, a replica that has any beginning of any log follows."""
+        """The last writer leads; the follower has any beginning of any log."""
         given_by_histories = {
             (log[:end], logs[-1], epochs - 1)
             for epochs in (1, 2, 3)
@@ -461,7 +461,7 @@ class TestHistories:
 
 
 class TestRules:
-    """Kafka's rules, where the leader can answer for its own epoch."""
+    """Kafka's rules, with a leader that can answer for its own epoch."""
 
     @pytest.mark.parametrize("holds", PROPERTIES, ids=lambda holds: holds.__name__)
     def test_every_pair_of_small_logs(self, holds: Property) -> None:
@@ -474,16 +474,16 @@ class TestRules:
 
     @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.mistake)
     def test_mutants_are_detected(self, mutant: Mutant, monkeypatch: pytest.MonkeyPatch) -> None:
-        """With this one mistake, the property that is there to notice it breaks."""
+        """A rule with this one mistake breaks the property beside it."""
         monkeypatch.setattr(truncation, mutant.rule, mutant.wrong)
         assert not all(mutant.noticed_by(pair) for pair in pairs(size=3, epochs=5))
 
     def test_each_property_detects_a_mutant(self) -> None:
-        """No property is idle."""
+        """Each property has a mutant."""
         assert set(PROPERTIES) == {mutant.noticed_by for mutant in MUTANTS}
 
     def test_several_rounds_can_be_needed(self) -> None:
-        """One for each epoch of the follower's, the leader having others in between."""
+        """One for each of the follower's epochs, if the leader has others in between."""
         follower = ReplicaLog(tuple(Record(offset, epoch) for offset, epoch in enumerate((0, 1, 3, 5))))
         leader = ReplicaLog(tuple(Record(offset, epoch) for offset, epoch in enumerate((0, 2, 4, 6))))
         pair = Pair(follower, leader, leader_epoch=6)
@@ -496,8 +496,8 @@ answers = st.builds(EpochEndOffset, epoch=st.integers(-1, 9), end_offset=st.inte
 
 class TestHighWatermark:
     @given(followings())
-    def test_0_10_truncates_to_the_high_watermark_regardless_of_the_leader(self, pair: Pair) -> None:
-        """Again, it cuts nothing."""
+    def test_0_10_cuts_there_whatever_the_leader_has(self, pair: Pair) -> None:
+        """A second time, it truncates nothing."""
         offset = to_high_watermark(pair.follower)
         assert offset == pair.follower.high_watermark
         assert to_high_watermark(pair.follower.truncate_to(offset)) == offset
@@ -511,7 +511,7 @@ class TestKip101:
         assert kip_101(self.FOLLOWER, answer) == offset
 
     def test_a_second_request_would_truncate_more(self) -> None:
-        """It asks once, and what it keeps may end in an epoch that the leader has never had either."""
+        """It asks once, and the remaining log may end in another epoch that the leader never had."""
         follower, leader = logs((0, 1, 3, 3), (0, 2, 4))
         offset = kip_101(follower, leader.epochs.end_offset_for_kip_101(3, leader.end_offset))
         assert offset == 2
@@ -531,18 +531,18 @@ class TestKip279:
             (EpochEndOffset(UNDEFINED_EPOCH, 9), Truncation(5, done=True)),
             (EpochEndOffset(6, 3), Truncation(3, done=True)),  # an epoch above all of the follower's
             (EpochEndOffset(6, 9), Truncation(5, done=True)),
-            (EpochEndOffset(5, 9), Truncation(5, done=True)),  # both have it: whose ends first
+            (EpochEndOffset(5, 9), Truncation(5, done=True)),  # both have it: the earlier end
             (EpochEndOffset(5, 4), Truncation(4, done=True)),
             (EpochEndOffset(3, 9), Truncation(4, done=True)),
             (EpochEndOffset(3, 3), Truncation(3, done=True)),
             (EpochEndOffset(1, 1), Truncation(1, done=True)),
-            (EpochEndOffset(4, 9), Truncation(4, done=False)),  # to the end of the last one below, and ask again
+            (EpochEndOffset(4, 9), Truncation(4, done=False)),  # to the end of the last epoch below, then ask again
             (EpochEndOffset(4, 1), Truncation(4, done=False)),
             (EpochEndOffset(2, 2), Truncation(2, done=False)),
             (EpochEndOffset(0, 1), Truncation(0, done=True)),  # below all of the follower's, nothing is common
         ],
     )
-    def test_truncates_to_the_end_of_a_common_epoch(self, answer: EpochEndOffset, expected: Truncation) -> None:
+    def test_cuts_to_the_end_of_the_common_epoch(self, answer: EpochEndOffset, expected: Truncation) -> None:
         assert kip_279(self.FOLLOWER, answer) == expected
 
     @given(followings(), answers)
@@ -551,7 +551,7 @@ class TestKip279:
 
     @given(followings(), st.data())
     def test_rounds_end_for_any_answers(self, pair: Pair, data: st.DataObject) -> None:
-        """Each asks about an older epoch of the log than the one before, whatever the leader answers."""
+        """Each round but the last removes an older epoch of the log even if the leader's answers are inconsistent."""
         asked: list[int] = []
 
         def ask(epoch: int) -> EpochEndOffset:
@@ -563,14 +563,14 @@ class TestKip279:
         assert set(asked) <= {record.leader_epoch for record in pair.follower.records}
         assert all(later < earlier for earlier, later in pairwise(asked))
 
-    def test_an_empty_log_sends_no_request(self) -> None:
+    def test_a_log_without_records_asks_no_leader(self) -> None:
         def ask(epoch: int) -> EpochEndOffset:
             raise AssertionError(f"asked about {epoch}")
 
         assert in_rounds(ReplicaLog(), ask) == ReplicaLog()
 
-    def test_a_truncation_to_the_high_watermark_may_continue(self) -> None:
-        """A leader that did not know the last epoch may know the one before."""
+    def test_after_cutting_to_the_high_watermark_another_round_may_cut_more(self) -> None:
+        """A leader that did not know the last epoch may know the one before it."""
         follower, leader = logs((1, 2, 4), (1, 3), high_watermark=2)
         once = in_rounds(follower, asking(leader))
         assert once.end_offset == 2
@@ -599,7 +599,7 @@ class TestDivergingEpoch:
     @rows(
         "fetch_offset, last_fetched_epoch, answer",
         [
-            (4, 3, None),  # all of it
+            (4, 3, None),  # the whole of it
             (3, 3, None),
             (2, 1, None),
             (1, 1, None),
@@ -607,8 +607,8 @@ class TestDivergingEpoch:
             (3, 1, EpochEndOffset(1, 2)),
             (2, 2, EpochEndOffset(1, 2)),  # an epoch that it does not have
             (1, 2, EpochEndOffset(1, 2)),  # and it makes no difference where
-            (1, 0, EpochEndOffset(0, 0)),  # one below all that it has
-            (4, 4, Errors.OFFSET_OUT_OF_RANGE),  # one above
+            (1, 0, EpochEndOffset(0, 0)),  # an epoch below all of the leader's
+            (4, 4, Errors.OFFSET_OUT_OF_RANGE),  # an epoch above them
             (1, 9, Errors.OFFSET_OUT_OF_RANGE),
             (1, UNDEFINED_EPOCH, Errors.OFFSET_OUT_OF_RANGE),
         ],
@@ -634,14 +634,14 @@ class TestDivergingEpoch:
         answer: EpochEndOffset | Errors | None,
         until_2_8_0: EpochEndOffset | Errors | None,
     ) -> None:
-        """Whether the logs part or not, since KAFKA-12996; before, a log that parts was told so."""
+        """Whether or not the logs part, since KAFKA-12996. Before it, a follower whose log parts got that answer."""
         leader = LeaderEpochs.of([0, 0, 0, 2, 2]).truncate_from_start(2)
         assert diverging_epoch(leader, 5, fetch_offset, last_fetched_epoch, 2) == answer
         first = LOG_START_FIRST.at("2.8.0")
         assert diverging_epoch(leader, 5, fetch_offset, last_fetched_epoch, 2, first) == until_2_8_0
 
-    def test_an_epoch_is_out_of_range_when_all_that_is_known_is_lower(self) -> None:
-        """And for no other reason; a leader that knows nothing answers no follower."""
+    def test_an_epoch_is_out_of_range_if_the_leader_knows_only_lower_ones(self) -> None:
+        """For no other reason; a leader that knows no epoch gives this answer to every follower."""
         for records in every_log(size=3, epochs=3):
             leader = ReplicaLog(records)
             for fetch_offset, epoch in product(range(5), range(4)):
@@ -649,7 +649,7 @@ class TestDivergingEpoch:
                 known = leader.latest_epoch is not None and epoch <= leader.latest_epoch
                 assert (answer is Errors.OFFSET_OUT_OF_RANGE) == (not known)
 
-    def test_a_leader_that_knows_its_epoch_never_answers_out_of_range(self) -> None:
+    def test_no_follower_is_out_of_range_to_a_leader_that_knows_its_epoch(self) -> None:
         for pair in pairs(size=3, epochs=5):
             for epoch in range(pair.leader_epoch + 1):
                 answer = diverging_epoch(pair.epochs, pair.leader.end_offset, pair.follower.end_offset, epoch)
@@ -657,7 +657,7 @@ class TestDivergingEpoch:
 
     @given(followings())
     def test_each_answer_cuts_a_record(self, pair: Pair) -> None:
-        """So fetching ends, be the rounds of KIP-279 done or not."""
+        """So fetching ends, whether or not KIP-279's rounds came first."""
         latest = pair.follower.latest_epoch
         if latest is None:
             reject()
@@ -668,24 +668,24 @@ class TestDivergingEpoch:
 
 
 class TestScenarios:
-    """What went wrong in each release, and how the next one put it right; numbered as in the replication system."""
+    """The failure of each release, and the next release's correction; numbered as in the replication system."""
 
-    def test_t1_the_high_watermark_cuts_what_is_committed(self) -> None:
-        """B restarts before it hears that m1 is committed, and gives up the only other copy."""
+    def test_t1_the_high_watermark_cuts_a_committed_record(self) -> None:
+        """B restarts before it hears that m1 is committed, and drops the only other copy."""
         m0, m1 = Record(0, 0), Record(1, 0)
         a, b = ReplicaLog((m0, m1), high_watermark=2), ReplicaLog((m0, m1), high_watermark=1)
         assert to_high_watermark(b) < a.high_watermark == common_prefix(b, a)
         assert kip_101(b, a.epochs.end_offset_for_kip_101(0, a.end_offset)) == 2
 
-    def test_t2_the_high_watermark_keeps_what_the_leader_never_had(self) -> None:
-        """B lost m1, led, and committed m2 in its place; A comes back with m1 below its high watermark."""
+    def test_t2_the_high_watermark_keeps_a_record_the_leader_never_had(self) -> None:
+        """B lost m1, led, and committed m2 in its place; A returns with m1 below its high watermark."""
         m0, m1, m2 = Record(0, 0), Record(1, 0), Record(2, 1)
         a, b = ReplicaLog((m0, m1), high_watermark=2), ReplicaLog((m0, m2), high_watermark=2)
         assert to_high_watermark(a) == 2 > common_prefix(a, b)
         assert kip_101(a, b.epochs.end_offset_for_kip_101(0, b.end_offset)) == 1
 
     def test_t3_kip_101_takes_the_end_of_another_epoch_for_its_own(self) -> None:
-        """Leadership goes back and forth; KIP-279 needs two rounds to find where."""
+        """Leadership alternates; KIP-279 needs two rounds to find where the logs part."""
         m0, x1, x2 = Record(0, 0), Record(1, 1), Record(4, 3)
         y1, y2, y3 = Record(2, 2), Record(3, 2), Record(5, 4)
         a, b = ReplicaLog((m0, y1, y2, y3), 1), ReplicaLog((m0, x1, x2), 1)
@@ -695,7 +695,7 @@ class TestScenarios:
         assert in_rounds(b, asking(a)) == ReplicaLog((m0,), 1)
 
     def test_t3_prime_kip_101_leaves_a_record_that_differs_below_the_high_watermark(self) -> None:
-        """B fetches a2 behind its b1, and joins the ISR of A, which has a1 there."""
+        """B fetches a2 after its b1, and joins the ISR of A, which has a1 at that offset."""
         a0, a1, b1, a2 = Record(0, 1), Record(1, 1), Record(2, 2), Record(3, 3)
         a, b = ReplicaLog((a0, a1, a2), high_watermark=3), ReplicaLog((a0, b1), high_watermark=1)
         assert kip_101(b, a.epochs.end_offset_for_kip_101(2, a.end_offset)) == b.end_offset
@@ -705,7 +705,7 @@ class TestScenarios:
         assert to_high_watermark(b) == 1
 
     def test_t7_a_leader_that_does_not_know_its_own_epoch_has_the_follower_cut_too_much(self) -> None:
-        """A leads again and has written nothing; a is committed, and B has not heard of that [KAFKA-7415]."""
+        """A leads again and has written nothing; a is committed, but B does not know that yet [KAFKA-7415]."""
         a1, c2 = Record(0, 1), Record(1, 2)
         a, b = ReplicaLog((a1,), high_watermark=1), ReplicaLog((a1, c2), high_watermark=0)
         assert a.epochs.end_offset_for(2, a.end_offset) == UNDEFINED
@@ -718,14 +718,14 @@ class TestScenarios:
         assert diverging_epoch(pair.epochs, a.end_offset, b.end_offset, 2) == EpochEndOffset(1, 1)
 
     def test_t19_two_histories_in_one_epoch_are_not_distinguished(self) -> None:
-        """A led, lost what it had, and led again in the same epoch; all that is compared are epochs."""
+        """A led, lost its log, and led again in the same epoch; the rules compare only epochs."""
         a, b = ReplicaLog((Record(1, 0),)), ReplicaLog((Record(0, 0),), high_watermark=1)
         assert common_prefix(a, b) == 0
         assert in_rounds(b, asking(a)) == b
         assert diverging_epoch(a.epochs, a.end_offset, b.end_offset, 0) is None
 
-    def test_t5_what_was_fetched_unfenced_behind_a_wrong_record_is_not_found(self) -> None:
-        """Before KIP-320, F kept b on an answer of a past leadership, and fetched d."""
+    def test_t5_a_wrong_record_below_one_fetched_unfenced_is_not_found(self) -> None:
+        """Before KIP-320, F kept b because of an answer from a past leadership, and fetched d."""
         a, b, c, d = Record(0, 1), Record(1, 1), Record(2, 2), Record(3, 3)
         follower, leader = ReplicaLog((a, b, d), high_watermark=1), ReplicaLog((a, c, d))
         assert common_prefix(follower, leader) == 1
@@ -734,9 +734,9 @@ class TestScenarios:
         assert published_kip_279(follower, leader) == 3
 
     def test_unfenced_the_epochs_of_a_log_can_decrease(self) -> None:
-        """Before KIP-320, a broker fetched what was written in epoch 2, then heard that it led in epoch 1, and wrote.
+        """Before KIP-320, a broker fetched records of epoch 2, then heard that it led in epoch 1, and wrote.
 
-        Its cache cannot hold that, and it gives up what both have; the published model compares records.
+        Its cache cannot hold that, and it truncates common records; the published model compares records.
         """
         m0, m1, m2 = Record(0, 0), Record(1, 2), Record(2, 1)
         follower, leader = ReplicaLog((m0, m1, m2), high_watermark=2), ReplicaLog((m0, m1), high_watermark=2)
@@ -744,19 +744,19 @@ class TestScenarios:
         assert in_rounds(follower, asking(leader)).end_offset == 1
 
 
-# Where the published models' offsets are Kafka's.
+# Where the published models' offsets equal Kafka's.
 
 
 def has_only_later_epochs(leader: ReplicaLog, follower: ReplicaLog) -> bool:
-    """Both have records, and all of the leader's are of later epochs than the follower's last one."""
+    """Both have records, and all of the leader's epochs are later than the follower's last one."""
     latest = follower.latest_epoch
     return bool(latest is not None and leader.records and leader.records[0].leader_epoch > latest)
 
 
 def is_still_in_the_epoch(leader: ReplicaLog, follower: ReplicaLog) -> bool:
-    """The leader's record at the follower's end is of no later epoch than the follower's last one.
+    """The leader's record at the follower's end is not of a later epoch than the follower's last one.
 
-    And the leader has a record of that epoch or of a later one.
+    Also, the leader has a record of that epoch or of a later one.
     """
     latest, there = follower.latest_epoch, leader.at(follower.end_offset)
     if latest is None or there is None or leader.latest_epoch is None:
@@ -779,7 +779,7 @@ def began_as_early(leader: ReplicaLog, follower: ReplicaLog) -> bool:
 
 
 class TestPublished:
-    """The published models against Kafka, where a leader knows the epochs of its records and no other."""
+    """The published models against Kafka, with a leader that knows only the epochs of its records."""
 
     SIZE, EPOCHS = 4, 4
 
@@ -788,7 +788,7 @@ class TestPublished:
         return kip_101(follower, leader.epochs.end_offset_for_kip_101(asked, leader.end_offset))
 
     def test_kip_101_lies_beyond_the_end_if_the_leader_is_still_in_the_epoch(self) -> None:
-        """Then the model does not let the follower follow, and Kafka has it cut nothing."""
+        """The model then does not let the follower follow, and Kafka truncates nothing."""
         met = set()
         for follower, leader in logs_of_two(self.SIZE, self.EPOCHS):
             beyond = published_kip_101(follower, leader) > follower.end_offset
@@ -798,8 +798,8 @@ class TestPublished:
             met.add(beyond)
         assert met == {True, False}
 
-    def test_kip_101_is_kafkas_otherwise_unless_the_leader_has_only_later_epochs(self) -> None:
-        """Then it is 0 and Kafka's is the high watermark, so that they differ unless that is 0 as well."""
+    def test_kip_101_otherwise_equals_kafkas_unless_the_leader_has_only_later_epochs(self) -> None:
+        """It is then 0, and Kafka's is the high watermark. So they differ unless the high watermark is 0 too."""
         met = set()
         for follower, leader in logs_of_two(self.SIZE, self.EPOCHS):
             published, kafkas = published_kip_101(follower, leader), self.kafka_kip_101(follower, leader)
@@ -814,12 +814,12 @@ class TestPublished:
         assert met == {True, False}
 
     def test_kip_279_is_where_the_logs_part(self) -> None:
-        """In a history, the last record that both have is where they part, whichever way one looks for it."""
+        """In a history, a search from either end finds the last common record where the logs part."""
         for follower, leader in logs_of_two(self.SIZE, self.EPOCHS):
             assert published_kip_279(follower, leader) == common_prefix(follower, leader)
 
-    def test_kip_279_is_that_of_a_leader_of_2_0_1_if_it_has_come_as_far(self) -> None:
-        """If it has not, Kafka's is the high watermark, and they are the same only if the logs part there."""
+    def test_kip_279_equals_2_0_1_if_the_leader_has_come_as_far(self) -> None:
+        """Otherwise Kafka's is the high watermark, and both agree only if the logs part there."""
         met = set()
         for follower, leader in logs_of_two(self.SIZE, self.EPOCHS):
             published, kafkas = published_kip_279(follower, leader), in_rounds(follower, asking(leader)).end_offset
@@ -830,8 +830,8 @@ class TestPublished:
             met.add((knows, published == kafkas))
         assert met == {(True, True), (False, True), (False, False)}
 
-    def test_kip_279_is_that_of_a_leader_of_2_0_0_if_it_also_began_as_early(self) -> None:
-        """If not, Kafka's is the high watermark if the first answer is undefined, and else where that round ended."""
+    def test_kip_279_equals_2_0_0_if_the_leader_also_began_as_early(self) -> None:
+        """Otherwise Kafka's is the high watermark after an undefined first answer, and else the end of that round."""
         met = set()
         for follower, leader in logs_of_two(self.SIZE, self.EPOCHS):
             published = published_kip_279(follower, leader)
@@ -847,12 +847,12 @@ class TestPublished:
         assert met == {(True, True), (True, False), (False, True), (False, False)}
 
     def test_undefined_in_a_later_round_cuts_nothing_more(self) -> None:
-        """It means from where the follower would fetch, and that is where the round before has left it."""
+        """The follower then continues from its fetch offset, where the previous round has left it."""
         follower = ReplicaLog((Record(0, 0), Record(1, 2)), 0)
         leader = ReplicaLog((Record(2, 1), Record(3, 3)), 0)
         assert in_rounds(follower, asking_in_2_0_0(leader)) == follower.truncate_to(1)
 
     def test_a_leader_that_knows_its_own_epoch_gives_the_published_kip_279(self) -> None:
-        """That is what KAFKA-7415 put right, for all that fenced followers ask."""
+        """KAFKA-7415 corrected that, for every question of a fenced follower."""
         for pair in pairs(size=3, epochs=5):
             assert truncated(pair)[0].end_offset == published_kip_279(pair.follower, pair.leader)

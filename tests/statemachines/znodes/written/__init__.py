@@ -1,6 +1,6 @@
-"""What real brokers of a release wrote, kept in a file: a line for each node, its path and what stood there.
+"""The nodes that real brokers of a release wrote, in a file with a line for each: its path and its data.
 
-The tree in the end comes first, then a blank line, then what had stood there before.
+The final tree comes first, then a blank line, then the earlier data.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ RELEASES: Final = ("0.11.0.3", "1.1.1", "2.4.1", "2.6.3", "2.8.2", "3.5.2", "3.9
 
 
 class Written(NamedTuple):
-    """What was written."""
+    """The nodes of a release."""
 
     tree: Mapping[ZkPath, bytes | None]
-    """What stood there in the end."""
+    """The final nodes."""
     before: Sequence[tuple[ZkPath, bytes]]
-    """All that was written, in order."""
+    """All writes, in order."""
 
     @classmethod
     def read(cls, release: str) -> Self:
-        """What is kept of a release."""
+        """Read a release's file."""
         tree, _, before = file_of(release).read_text(encoding="utf-8").partition("\n\n")
         written = ((path, data) for path, data in map(_parsed, before.splitlines()) if data)
         return cls(dict(map(_parsed, tree.splitlines())), tuple(written))
 
     def nodes(self) -> Iterator[tuple[ZkPath, bytes | None]]:
-        """All of it."""
+        """All of them."""
         yield from self.tree.items()
         yield from self.before
 
