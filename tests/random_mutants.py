@@ -211,8 +211,8 @@ def main(size: int, seed: int | None) -> None:
         if fail_anyhow.get():
             raise click.ClickException("the tests fail without any mutant, too")
         for mutant, by in outcomes:
-            name = "the rest" if by == CONCERNED else by or "survives"
-            click.echo(f"{mutant.path}:{mutant.line}: {mutant.operator}: {name}")
+            outcome = "the rest" if by == CONCERNED else by or "survives"
+            click.echo(f"{mutant.path}:{mutant.line}: {mutant.operator}: {outcome}")
             survivors += [] if by else [mutant]
     click.echo("\n".join(mutant.difference() for mutant in survivors))
     click.echo(f"{len(mutants) - len(survivors)} of {len(mutants)} are caught")

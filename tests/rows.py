@@ -30,8 +30,8 @@ def rows(names: str, table: Iterable[Any] | Mapping[str, Any]) -> Callable[[Test
         ValueError: the table has no rows, so nothing could fail.
     """
     arguments = [name.strip() for name in names.split(",")]
-    named_rows = list(table.items()) if isinstance(table, Mapping) else [(None, row) for row in table]
-    if not named_rows:
+    named = list(table.items()) if isinstance(table, Mapping) else [(None, row) for row in table]
+    if not named:
         raise ValueError(f"no rows of {names}")
 
     def over(test: Test) -> Test:
@@ -39,7 +39,7 @@ def rows(names: str, table: Iterable[Any] | Mapping[str, Any]) -> Callable[[Test
         def through(*args: Any, subtests: pytest.Subtests, **fixtures: Any) -> None:
             if "subtests" in inspect.signature(test).parameters:
                 fixtures["subtests"] = subtests
-            for name, row in named_rows:
+            for name, row in named:
                 values = dict(zip(arguments, (row,) if len(arguments) == 1 else row, strict=True))
                 with subtests.test(name, **({} if name else values)):
                     test(*args, **fixtures, **values)

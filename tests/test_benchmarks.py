@@ -65,7 +65,7 @@ def test_rounds_are_compared_by_their_medians() -> None:
     assert rounds.compared([(1.0, 2.0), (9.0, 9.0), (3.0, 1.0)]) == (3.0, 2.0, 1.0)
 
 
-def test_table_sizes_are_reported_per_engine() -> None:
+def test_tables_are_those_of_the_engine_that_has_them() -> None:
     """Paths, and the figures derived from them, are equal in each search; the reference engine has none."""
     instance, _ = pinned("2-2-2-2")
     first, again = (table_sizes.explore(instance, "local") for _ in range(2))
@@ -124,7 +124,7 @@ def large_cluster(partitions: int, brokers: int) -> tuple[KnownCluster, dict[Top
 
 
 @pytest.mark.parametrize(("partitions", "brokers"), [(120, 5), pytest.param(2_000, 12, marks=pytest.mark.long)])
-def test_any_two_crashes_in_a_large_cluster(partitions: int, brokers: int) -> None:
+def test_any_two_brokers_of_a_large_cluster_may_crash(partitions: int, brokers: int) -> None:
     """The first remaining replica leads, the remaining ones are in sync; partitions with equal losses are alike."""
     cluster, keeps = large_cluster(partitions, brokers)
     for pair in combinations(range(brokers), 2):

@@ -160,7 +160,7 @@ SHOWN = list(dict.fromkeys(COMMAND.findall(CONCEPTS.read_text(encoding="utf-8"))
     "command",
     [pytest.param(each, marks=[pytest.mark.long] * each.startswith("kafkaspec anomalies ")) for each in SHOWN],
 )
-def test_commands_of_concepts_end_as_documented(command: str) -> None:
+def test_a_concepts_command_has_the_rows_result(command: str) -> None:
     """Its property holds, its state is shown, or its anomaly comes out as recorded."""
     program, *words = shlex.split(command)
     if program == "kafkaspec":

@@ -35,7 +35,7 @@ def test_until_3_2_a_follower_joins_while_its_leader_shuts_down(
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_an_example_prints_its_documented_output(
+def test_an_example_prints_its_claimed_output(
     example: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Line by line; pictures go into the working directory."""

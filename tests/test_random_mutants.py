@@ -44,7 +44,7 @@ def f(x: int | None) -> bool | None:
     assert place[0].difference().splitlines()[1:] == ["    -    return x is not None", "    +    return x is None"]
 
 
-def test_the_tests_that_come_first() -> None:
+def test_the_closest_tests_run_first() -> None:
     """First those that mirror the module, then those of its rooms, up to the package."""
     assert list(Mutant("statemachines/zookeeper/server.py", 1, "", 0).own_tests()) == [
         "tests/statemachines/zookeeper/test_server.py",

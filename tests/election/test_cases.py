@@ -22,13 +22,13 @@ def test_log_directories_do_not_fail() -> None:
     assert all(case.shutting_down <= case.live for case in cases(3))
 
 
-def test_cases_of_one_assignment() -> None:
+def test_number_of_cases_of_one_assignment() -> None:
     """The smallest cluster has a case for each state of its broker, ISR and permission."""
     assert len(list(cases_of((0,), brokers=1))) == 2 * 3 * 2
     assert Case((0,), (0,), frozenset({0}), frozenset(), True) in cases_of((0,), brokers=1)
 
 
-def test_ranking_is_no_order_by_number() -> None:
+def test_ranking_is_not_sorted() -> None:
     """The assignment of each length above one is neither ascending nor descending."""
     for length in (3, 4):
         assert list(RANKING[:length]) not in (sorted(RANKING[:length]), sorted(RANKING[:length], reverse=True))

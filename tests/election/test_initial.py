@@ -26,7 +26,7 @@ def test_without_online_replicas_there_is_no_leader() -> None:
     assert initialize_leader_and_isr((), {1}) == NO_ELIGIBLE_LEADER
 
 
-def test_initial_election_equals_offline_election_with_all_in_sync() -> None:
+def test_initial_election_equals_an_offline_one_with_all_in_sync() -> None:
     """It equals the offline election of a partition whose ISR is its assignment."""
     for case in cases(brokers=4):
         if case.isr == case.replicas and not case.unclean:

@@ -11,7 +11,7 @@ from tests.rows import rows
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_properties_leave_one_result(strategy: str) -> None:
+def test_properties_determine_the_result(strategy: str) -> None:
     """Of all possible results among two brokers, only the strategy's own satisfies its properties."""
     orders = tuple(orderings((0, 1)))
     thinkable = [ElectionResult(*fields) for fields in product((None, 0, 1), (None, *orders), orders, (False, True))]

@@ -63,7 +63,7 @@ def system(name: str) -> type[Specification[Any]]:
 
 
 def figures(result: Result) -> Figures:
-    """Those of a check."""
+    """Return the figures of a check."""
     return Figures(result.distinct_states, result.generated_states, result.depth)
 
 

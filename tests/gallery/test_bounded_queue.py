@@ -70,7 +70,7 @@ def test_the_state_graphs_are_as_large_as_published(engine: str, producers: int,
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_with_two_conditions_it_has_the_states_that_are_published(engine: str) -> None:
+def test_with_two_conditions_it_has_the_published_states(engine: str) -> None:
     """TLC's figures in the step v28."""
     result = checked("bounded_queue", engine, producers=4, consumers=3, places=3)
     assert (result.verdict, *figures(result)[:2]) == ("holds", 1_600, 12_313)
@@ -89,7 +89,7 @@ def test_states_equal_a_search_in_plain_python(producers: int, consumers: int, p
         assert (result.verdict, figures(result)) == ("violated" if expected.broken else "holds", expected.figures)
 
 
-def test_no_thread_can_do_anything_where_all_wait() -> None:
+def test_if_all_threads_wait_none_can_continue() -> None:
     """A state where all wait is a deadlock, so the invariant is about deadlocks."""
     queue = system("bounded_queue")(notify="one")
     found = check(queue, properties=["type_ok"], deadlock=True)

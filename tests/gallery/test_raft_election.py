@@ -36,7 +36,7 @@ State = tuple[tuple[Server, ...], frozenset[Message]]
 
 
 def plain(servers: int, terms: int, *, vote_on_disk: bool = True) -> Explored:
-    """All states."""
+    """Explore all states."""
 
     def following(state: State) -> Iterator[State]:
         all_of_them, messages = state

@@ -10,7 +10,7 @@ ENGINES = ["reference", "local"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_states_equal_the_published_figures(engine: str) -> None:
+def test_it_has_the_published_states(engine: str) -> None:
     """TLC's figures for three resource managers, as recorded with the TLA+ examples."""
     result = checked("transaction_commit", engine)
     assert (result.verdict, figures(result)) == ("holds", Figures(distinct=34, generated=94, depth=7))

@@ -45,12 +45,12 @@ def following(state: Plain) -> Iterator[Plain]:
 
 
 def plain(managers: int) -> Explored:
-    """All states."""
+    """Explore all states."""
     return explored(Plain(("working",) * managers, frozenset(), frozenset(), ""), following)
 
 
 def images(state: Plain, managers: int) -> Iterator[Plain]:
-    """Return all forms of a state under renaming of resource managers."""
+    """Return all forms of a state under renaming of renaming managers."""
     for names in permutations(range(managers)):
         yield Plain(
             stages=tuple(state.stages[names.index(manager)] for manager in range(managers)),
@@ -61,13 +61,13 @@ def images(state: Plain, managers: int) -> Iterator[Plain]:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_states_equal_the_published_figures(engine: str) -> None:
+def test_it_has_the_published_states(engine: str) -> None:
     """TLC's figures for three resource managers, as recorded with the TLA+ examples."""
     result = checked("two_phase_commit", engine)
     assert (result.verdict, figures(result)) == ("holds", Figures(distinct=288, generated=1_146, depth=11))
 
 
-def test_states_with_six_managers_equal_the_authors_figure() -> None:
+def test_it_has_the_authors_figure_for_six_managers() -> None:
     """A comment at the end of their module gives the figure."""
     assert checked("two_phase_commit", "local", managers=6).distinct_states == 50_816
 

@@ -77,7 +77,7 @@ def test_every_path_continues(release: str) -> None:
 
 
 def test_facts_of_the_newest_release() -> None:
-    """The moves behind known bugs are present: in B22 it takes office without a failover, in B24 it does nothing."""
+    """The moves of known bugs are present: in B22 it takes office without a failover, in B24 it does nothing."""
     its = design_of("3.9")
     found = transitions("3.9")
     idle, controller = At(IDLE), At(IDLE, active=True)
@@ -117,7 +117,7 @@ def test_the_second_thread_has_its_own_changes() -> None:
 
 
 @each_generation
-def test_sentences_have_no_broker_ids(release: str) -> None:
+def test_the_words_contain_no_broker_ids(release: str) -> None:
     """A broker is this one or another, whatever its id."""
     assert not [move for move in transitions(release) if any(letter.isdigit() for letter in move.label)]
 

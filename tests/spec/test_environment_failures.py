@@ -244,9 +244,9 @@ def test_an_empty_environment_suffices(tmp_path: Path) -> None:
 def test_an_error_is_json_too(ask: Callable[[str], Answer], arguments: str, code: int, part: str) -> None:
     """Stdout has the text of stderr as an object, with the exit code."""
     answer = ask(arguments)
-    error = answer.json()
-    assert (answer.code, error["exit"]) == (code, code)
-    assert part in error["error"]
+    printed = answer.json()
+    assert (answer.code, printed["exit"]) == (code, code)
+    assert part in printed["error"]
     assert part in answer.err
 
 
@@ -274,7 +274,7 @@ class Exits(Walkers):
 
     @invariant
     def stays(self, s: WalkersState) -> bool:
-        """It does not."""
+        """It exits."""
         if sum(s.at.values()) == 3:
             sys.exit("enough")
         return True
@@ -316,7 +316,7 @@ def test_a_constant_that_exits_is_a_mistake() -> None:
 
 
 class LeavingState(WalkersState):
-    """Of `Leaving`."""
+    """The states of `Leaving`."""
 
     reached: int = variable("Its domain is never made.", of=lambda self: sys.exit(3))
 
@@ -379,17 +379,17 @@ def test_a_long_evaluation_is_reported(engine: str, monkeypatch: pytest.MonkeyPa
     """With its name, the state and the seconds, while it runs."""
     monkeypatch.setattr("spec.checking.watchdog.LOOK", 0.01)
     monkeypatch.setattr("spec.checking.watchdog.LONG", 0.02)
-    evaluating = []
+    reports = []
     CALLED.clear()
 
     def on_progress(statistics: Any) -> None:
         if statistics.evaluating and "wait()" in statistics.evaluating:
-            evaluating.append(statistics.evaluating)
+            reports.append(statistics.evaluating)
             CALLED.set()
 
     check(Waiting(), engine=engine, on_progress=on_progress)
-    assert evaluating
-    assert "s: wait() in the state at[0] = 2" in evaluating[0]
+    assert reports
+    assert "s: wait() in the state at[0] = 2" in reports[0]
 
 
 # Disks, directories.
@@ -669,7 +669,7 @@ from spec.language.errors import EnvironmentFailed
 from tests.spec.toys import Walkers
 
 def on_progress(statistics):
-    if statistics.depth == 3:  # the next level is the first that is a job; nobody starts Spark before
+    if statistics.depth == 3:  # the next level is the first job, which starts Spark
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
         for child in children:
             os.kill(int(child), signal.SIGKILL)
@@ -709,7 +709,7 @@ def test_a_dead_java_is_a_one_line_error(then: str, tmp_path: Path) -> None:
 BAD_FILES = {
     "is not UTF-8": b'x = "\xff"\n',
     "has null bytes": b"x = 1\0\n",
-    "imports what imports it": b"import other\n",
+    "is a circular import": b"import other\n",
 }
 
 
@@ -724,6 +724,6 @@ def test_a_file_that_cannot_be_read_is_one_line(ask: Callable[[str], Answer], tm
 
 
 def test_a_directory_is_no_file(ask: Callable[[str], Answer], tmp_path: Path) -> None:
-    """Whatever its name."""
+    """Even with the suffix .py."""
     (tmp_path / "folder.py").mkdir()
     assert ask("check folder.py:A").err == "Error: there is no file folder.py\n"

@@ -101,7 +101,7 @@ class Lifts(Specification[Lift]):
 
     @view
     def place(self, s: Lift) -> str:
-        """Where it is."""
+        """Its floor."""
         return f"it is on floor {s.floor}"
 
     def sizes(self) -> dict[object, Any]:
@@ -181,7 +181,7 @@ class Drawn(Lifts):
 
     @picture
     def house(self, s: Lift) -> Grid:
-        """All else."""
+        """The other pictures."""
         stops = Queue(f"floor {floor}" for floor in s.stops)
         people = Tags([Tag("ann", Look.gone if s.floor else Look.strong, "who waits below"), "bob"])
         return Grid(("what", "how"), [("stops", stops), ("people", people), ("longest", "w" * 90)])
@@ -213,7 +213,7 @@ def serving(territory: ExplorerModel) -> Iterator[ExplorerServer]:
             thread.join()
 
 
-def shown(page: Page) -> tuple[str, list[str]]:
+def where_and_views(page: Page) -> tuple[str, list[str]]:
     """Return the position in the trace, and the views."""
     return page.inner_text("#where"), page.locator("#views li").all_inner_texts()
 
@@ -221,15 +221,15 @@ def shown(page: Page) -> tuple[str, list[str]]:
 @in_a_browser
 def test_stepping_forward_and_back(page: Page) -> None:
     """By buttons and by keys; changed values are marked, and the last step names the violation."""
-    assert shown(page) == ("state 1 of 3", ["it is on floor 0"])
+    assert where_and_views(page) == ("state 1 of 3", ["it is on floor 0"])
     page.click("#forward")
     page.keyboard.press("ArrowRight")
-    assert shown(page) == ("state 3 of 3", ["it is on floor 2"])
+    assert where_and_views(page) == ("state 3 of 3", ["it is on floor 2"])
     assert page.locator(".changed").all_inner_texts() == ["0 \N{RIGHTWARDS ARROW} 2"]
     assert page.locator("#steps .broken").all_inner_texts() == ["never_on_two breaks here"]
     assert page.is_disabled("#forward")
     page.keyboard.press("Home")
-    assert shown(page)[0] == "state 1 of 3"
+    assert where_and_views(page)[0] == "state 1 of 3"
 
 
 @in_a_browser
@@ -244,15 +244,15 @@ def test_leaving_and_rejoining_the_trace(page: Page) -> None:
         "floor: 0 \N{RIGHTWARDS ARROW} 1",
     ]
     up.click()
-    assert shown(page) == ("state 2 of 2", ["it is on floor 1"])
+    assert where_and_views(page) == ("state 2 of 2", ["it is on floor 1"])
     assert page.locator("#steps .broken").count() == 0
     other = page.url
     page.click("#return")
-    assert shown(page) == ("state 1 of 3", ["it is on floor 0"])
+    assert where_and_views(page) == ("state 1 of 3", ["it is on floor 0"])
     page.goto(other)
-    assert shown(page) == ("state 2 of 2", ["it is on floor 1"])
+    assert where_and_views(page) == ("state 2 of 2", ["it is on floor 1"])
     page.goto(other.partition("#")[0] + "#3")
-    assert shown(page) == ("state 3 of 3", ["it is on floor 2"])
+    assert where_and_views(page) == ("state 3 of 3", ["it is on floor 2"])
 
 
 @in_a_browser
@@ -271,7 +271,7 @@ def test_the_trace_is_shown_in_lanes(page: Page) -> None:
     assert page.locator("#lanes span").all_inner_texts() == ["the lift", "system"]
     assert [each.get_attribute("title") for each in page.locator("#steps .arrow").all()] == ["", "the lift"]
     page.click("#steps li:nth-child(2) button")
-    assert shown(page)[0] == "state 2 of 3"
+    assert where_and_views(page)[0] == "state 2 of 3"
 
 
 BROKEN = """() => [...document.querySelectorAll("#lanes span")].flatMap(lane => {
@@ -327,7 +327,7 @@ def test_searching_other_states(page: Page) -> None:
         "floor: 1",
     ]
     page.keyboard.press("Enter")
-    assert shown(page) == ("state 2 of 2", ["it is on floor 1"])
+    assert where_and_views(page) == ("state 2 of 2", ["it is on floor 1"])
     page.fill("#search", "stop whirr")
     assert page.inner_text("#found") == "0 found in the 6 states of this file"
     page.keyboard.press("Escape")
@@ -408,12 +408,12 @@ def test_a_page_is_served(browser: Any) -> None:
         page.locator("#where", has_text="state 2 of 2").wait_for()
         page.click("#choices button:has-text('down')")
         page.locator("#where", has_text="state 3 of 3").wait_for()
-        here = shown(page)
+        here = where_and_views(page)
         assert here[1] == ["it is on floor 0"]
         assert page.locator(".cells .cell").all_inner_texts() == ["lift", "", "", ""]
         page.reload()
         page.wait_for_selector("#steps li:nth-child(3)")
-        assert shown(page) == here
+        assert where_and_views(page) == here
         page.fill("#search", "stop(")
         page.click("#hits button")
         page.locator("#where", has_text="state 2 of 2").wait_for()
@@ -438,9 +438,9 @@ def test_a_server_serves_only_valid_states() -> None:
         begin = data["begins"][0]
         assert (status, data["served"], "states" in data) == (200, True, False)
         status, text = asked_for(server, f"/state/{begin}")
-        answer = json.loads(text)
-        assert (status, answer["values"]["floor"], answer["views"]) == (200, "0", ["it is on floor 0"])
-        assert [(each["action"], each["values"]) for each in answer["exits"]] == [
+        state_data = json.loads(text)
+        assert (status, state_data["values"]["floor"], state_data["views"]) == (200, "0", ["it is on floor 0"])
+        assert [(each["action"], each["values"]) for each in state_data["exits"]] == [
             ("up", {"floor": "1"}),
             ("up", {"floor": "2"}),
             ("stop", {"stops": ["0"]}),
@@ -517,9 +517,9 @@ def test_any_initial_state_can_be_chosen(browser: Any, tmp_path: Path) -> None:
     (tmp_path / "lifts.html").write_text(of_system(Lifts()).to_html(), encoding="utf-8")
     with opened(browser, (tmp_path / "lifts.html").as_uri()) as page:
         page.select_option("#begins", label="initial state 2 of 2")
-        assert shown(page) == ("state 1 of 1", ["it is on floor 2"])
+        assert where_and_views(page) == ("state 1 of 1", ["it is on floor 2"])
         page.click("#choices button:has-text('down')")
-        assert shown(page) == ("state 2 of 2", ["it is on floor 1"])
+        assert where_and_views(page) == ("state 2 of 2", ["it is on floor 1"])
 
 
 def test_the_documentation_of_pictures_is_true(tmp_path: Path) -> None:
@@ -592,11 +592,11 @@ def test_every_state_of_a_system_is_drawn_quickly(name: str) -> None:
             state, chance, took = json.loads(data_in(server.first_page.decode()))["begins"][0], Random(7), []
             for _ in range(60):
                 began = process_time()
-                here = json.loads(server.state(state) or "")
+                served = json.loads(server.state(state) or "")
                 took.append(process_time() - began)
-                assert [each for each in here["pictures"] if each and "fails" in each] == []
-                assert any(here["pictures"]) or not territory.head["captions"]
-                ways = [each["to"] for each in here["exits"] if each["to"] is not None]
+                assert [each for each in served["pictures"] if each and "fails" in each] == []
+                assert any(served["pictures"]) or not territory.head["captions"]
+                ways = [each["to"] for each in served["exits"] if each["to"] is not None]
                 state = chance.choice(ways) if ways else state
             assert sorted(took)[len(took) // 2] < 0.1, took
 

@@ -19,7 +19,7 @@ class Counts(State):
 
 
 class Counter(Specification[Counts]):
-    """Somebody counts."""
+    """A counter with a button."""
 
     top: int = constant(3, "Where it stops.", at_least=1)
     stops: bool = switch(True, "It stops at the top.")

@@ -63,7 +63,7 @@ def recorded(anomaly: str) -> RecordedTrace:
 
 
 def actions_of(trace: Trace) -> list[str]:
-    """Of its steps."""
+    """Return the actions of its steps."""
     return [each.step.action for each in trace.steps]
 
 

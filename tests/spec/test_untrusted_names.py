@@ -84,24 +84,24 @@ class Slip(NamedTuple):
 
 
 class Letters(State):
-    """What was written."""
+    """Letters and their words."""
 
     written: str = variable("The words.", of=lambda self: one_of("", self.word))
     slip: Slip | None = variable("The same on paper.", of=lambda self: one_of(None, Slip(self.word)))
-    count_of: Total[str, int] = variable("How often.", of=lambda self: mapping((self.word,), integers(0, 1)))
+    counts: Total[str, int] = variable("Number of letters.", of=lambda self: mapping((self.word,), integers(0, 1)))
 
 
 class Post(Specification[Letters]):
     """A letter is written, with actor and receiver in the same words."""
 
-    word: str = constant("x", "what is written")
+    word: str = constant("x", "the text of the letter")
 
     @action(actor="{word}", receiver="{word}", word=lambda self: (self.word,))
     def write(self, s: Letters, word: str) -> None:
         """It is written."""
         require(s.written != word)
         say(word)
-        s.written, s.slip, s.count_of[word] = word, Slip(word), 1
+        s.written, s.slip, s.counts[word] = word, Slip(word), 1
 
     @view
     def heard(self, s: Letters) -> str:
@@ -122,7 +122,7 @@ class Post(Specification[Letters]):
 
 @cache
 def found(word: str) -> tuple[Result, Trace]:
-    """How silence breaks."""
+    """The violation of `silence`."""
     result = check(Post(word=word), engine="reference")
     assert result.counterexample is not None
     return result, result.counterexample

@@ -33,7 +33,7 @@ from spec.language import (
 
 
 class JugsState(State):
-    """Of `Jugs`."""
+    """The states of `Jugs`."""
 
     jug: Total[str, int] = variable(
         "The litres in each.",
@@ -79,7 +79,7 @@ class Jugs(Specification[JugsState]):
 
 
 class WalkersState(State):
-    """Of `Walkers`."""
+    """The states of `Walkers`."""
 
     at: Total[int, int] = variable(
         "The place of each walker.", of=lambda self: mapping(range(self.walkers), integers(0, self.length - 1))
@@ -164,7 +164,7 @@ class OffTheLine(Walkers, fenced=False):
 
 
 class TurnstileState(State):
-    """Of `Turnstile`."""
+    """The states of `Turnstile`."""
 
     inside: int = variable("How many are in the room.", of=lambda self: integers(0, self.room + 1))
     home: int = variable("How many have gone home.", of=lambda self: integers(0, self.people))
@@ -182,7 +182,7 @@ class Turnstile(Specification[TurnstileState]):
 
     room: int = constant(2, "how many fit in", at_least=1)
     people: int = constant(4, "how many there are", at_least=1)
-    kind: str = switch("arm", "what they go through", among=["rope", "arm"])
+    kind: str = switch("arm", "the barrier", among=["rope", "arm"])
 
     @action
     def enter(self, s: TurnstileState) -> None:
@@ -227,7 +227,7 @@ class Arm(Turnstile, kind="arm"):
 class Jammed(Arm):
     """Never selected as a variant, since it fixes nothing more; its constant and one value are its own."""
 
-    force: bool = switch(False, "somebody kicks it")
+    force: bool = switch(False, "it is kicked")
 
 
 class JammedAgain(Arm, kind="arm"):
@@ -235,7 +235,7 @@ class JammedAgain(Arm, kind="arm"):
 
 
 class CountdownState(State):
-    """Of `Countdown`."""
+    """The states of `Countdown`."""
 
     number: int = variable("The number.", of=lambda self: integers(0, self.top))
     twice: int = variable(
@@ -331,7 +331,7 @@ class DeadlyProperty(Countdown):
 
     @invariant
     def lives(self, s: CountdownState) -> bool:
-        """It does."""
+        """It checks the state, if it lives."""
         if s.number == self.fatal:
             die_once(self)
         return True
@@ -367,7 +367,7 @@ class Interrupting(Countdown):
 
 
 class RetryingState(State):
-    """Of `Retrying`."""
+    """The states of `Retrying`."""
 
     progress: Total[int, int] = variable(
         "State of each request: 0 waiting, 1 sent, 2 answered.",

@@ -62,7 +62,7 @@ BY_FORM = "As recorded: never_crowded is violated, in 4 states, with kind = rope
 # Reading.
 
 
-def test_a_row_says_what_it_does_not_leave_out() -> None:
+def test_omitted_fields_of_a_row_have_defaults() -> None:
     """Defaults: a switch is off and on, the release is the newest, and there are no constants."""
     assert (OPEN.off, OPEN.on, OPEN.constants, OPEN.fixed_in) == (False, True, {}, None)
     assert (FORMS.off, FORMS.on, FORMS.constants, FORMS.fixed_in) == ("rope", "arm", {"people": 5}, "2.0")
@@ -77,7 +77,7 @@ def test_a_row_says_what_it_does_not_leave_out() -> None:
         (ATLAS + "\n[[anomalies]]\nid = 'T3'", r"anomalies: the atlas has only rows, each below \[\[anomaly\]\]"),
     ],
 )
-def test_unknown_fields_are_refused(text: str, message: str) -> None:
+def test_an_unknown_field_is_refused(text: str, message: str) -> None:
     """A missing field and a part that is no row are also refused; nothing is silently ignored."""
     with pytest.raises(SpecificationError, match=f"^{message}$"):
         read(text)
@@ -113,13 +113,13 @@ def test_both_sides_are_explored() -> None:
     assert (outcome.as_recorded, outcome.exit_code, outcome.conclusion()) == (True, 0, BY_FORM)
 
 
-def test_the_release_stands_in_the_results() -> None:
+def test_the_results_name_the_release() -> None:
     """The release is given in full, or omitted."""
     assert [result.release for result in OPEN.explore().results.values()] == ["3.9", "3.9"]
     assert [result.release for result in FORMS.explore().results.values()] == [None, None]
 
 
-def test_options_reach_the_check_of_both_sides() -> None:
+def test_options_reach_the_check() -> None:
     """Each side is checked as by `check`, one after the other."""
     asked: list[dict[str, Any]] = []
 
@@ -230,7 +230,7 @@ def test_a_difference_from_the_record_is_reported(row: Anomaly, options: dict[st
 @pytest.mark.parametrize(
     ("depth", "undecided"), [(3, ["lock = false", "lock = true"]), (4, ["lock = true"])], ids=["both", "one"]
 )
-def test_a_bound_leaves_it_open(depth: int, undecided: list[str]) -> None:
+def test_a_bound_leaves_a_side_undecided(depth: int, undecided: list[str]) -> None:
     """A trace of the recorded length counts as recorded; a side stopped by a bound is undecided."""
     outcome = OPEN.explore(max_depth=depth)
     reported = [line.partition(".")[0] for line in outcome.conclusion().splitlines()]
@@ -327,7 +327,7 @@ def test_ids_are_unique() -> None:
 
 
 @rows("row", {each.id: each for each in EVERY})
-def test_a_row_is_about_what_there_is(row: Anomaly) -> None:
+def test_a_row_names_existing_things(row: Anomaly) -> None:
     """The switch has two values, the property can break with both, and the releases are Kafka's."""
     off, on = (row.specification(side) for side in SIDES)
     assert row.off != row.on
@@ -344,7 +344,7 @@ def test_a_row_is_about_what_there_is(row: Anomaly) -> None:
 
 
 @rows("row", {each.id: each for each in EVERY})
-def test_a_release_that_removed_it_did(row: Anomaly) -> None:
+def test_the_fix_release_turns_the_switch_on(row: Anomaly) -> None:
     """If releases record the switch, the release named as fixed is the one that turns it on."""
     releases = system_named(row.system).releases
     if row.fixed_in == NEVER_SHIPPED:
@@ -358,7 +358,7 @@ def test_a_release_that_removed_it_did(row: Anomaly) -> None:
 
 
 @rows(
-    "name, releases",
+    "name, text",
     [
         ("B22c", "gone since 3.0.1"),
         ("K7", "gone since 3.4.1"),
@@ -372,14 +372,14 @@ def test_a_release_that_removed_it_did(row: Anomaly) -> None:
         ("K8", "open"),
     ],
 )
-def test_releases_come_from_the_record_of_the_switch(name: str, releases: str) -> None:
+def test_the_record_of_its_switch_says_since_when_and_until_when_it_exists(name: str, text: str) -> None:
     """For a proposal, the record of the change that introduced it says so."""
-    assert anomaly_named(name).releases() == releases
+    assert anomaly_named(name).releases() == text
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["B21", "K1", "K10"])
-def test_an_anomaly_is_absent_before_the_change_that_brought_it(name: str) -> None:
+def test_the_property_holds_before_the_introducing_change(name: str) -> None:
     """Before that change the property holds, without any fix."""
     text = files("spec.atlas").joinpath("anomalies.toml").read_text(encoding="utf-8")
     [came_with] = [each["came_with"] for each in tomllib.loads(text)["anomaly"] if each["id"] == name]

@@ -57,14 +57,14 @@ class Pinned(Board):
 
 
 class Hasty(Pinned, Board, careful=False):
-    """One of them."""
+    """A variant of `Board`."""
 
 
 class Flown(Pinned, Board, form="pigeon"):
-    """The other."""
+    """Another variant of `Board`."""
 
 
-def test_switches_that_variants_share_are_listed() -> None:
+def test_shared_constants_are_listed_for_each_variant() -> None:
     """Although the declaring class is not a variant itself."""
     of_each = [each["of"] for each in catalogue.described(Board)["constants"] if each["name"] == "lasting"]
     assert of_each == ["board with careful = False", "board with form = pigeon"]
@@ -96,7 +96,7 @@ def test_a_system_is_described() -> None:
 
 
 class Bright(State):
-    """Of `Lit`."""
+    """The states of `Lit`."""
 
     lit: bool = variable("Whether it is.")
 
@@ -105,7 +105,7 @@ class Lit(Specification[Bright]):
     """A lamp that may be watched."""
 
     name = "lit"
-    watched: bool = switch(False, "Somebody looks.")
+    watched: bool = switch(False, "It is watched.")
     colours: int = constant(0, "Bound: how many it has.")
     wild: bool = switch(False, "Nothing is known of it then.")
 
@@ -121,7 +121,7 @@ class Lit(Specification[Bright]):
 
     @invariant(when=lambda self: self.watched or self.colours > 0)
     def seen(self, s: Bright) -> bool:
-        """Somebody sees it."""
+        """An observer sees it."""
         return True
 
     @sometimes(when=lambda self: self.colours > 0)
@@ -130,11 +130,11 @@ class Lit(Specification[Bright]):
         return s.lit
 
 
-def test_a_property_that_is_off_is_listed_with_what_brings_it() -> None:
+def test_a_property_that_is_off_is_listed_with_its_constant() -> None:
     """The hint is the first constant that turns it on; a constant whose other value raises is no hint."""
-    lines = {line.before.strip(): line.words for line in describe(Lit)}
-    assert lines["seen"] == "[off: --set watched=true] Somebody sees it."
-    assert lines["shines"] == "[witness, off: --set colours=1] It has a colour."
+    words = {line.before.strip(): line.words for line in describe(Lit)}
+    assert words["seen"] == "[off: --set watched=true] An observer sees it."
+    assert words["shines"] == "[witness, off: --set colours=1] It has a colour."
     assert catalogue.described(Lit)["properties"] == []
     assert [(each["name"], each["on_with"]) for each in catalogue.described(Lit)["properties_off"]] == [
         ("seen", {"watched": True}),
@@ -144,13 +144,13 @@ def test_a_property_that_is_off_is_listed_with_what_brings_it() -> None:
 
 def test_a_system_of_ours_says_how_to_begin() -> None:
     """It suggests a small check, lists the system's anomalies, and marks properties that are off by default."""
-    lines = {line.before.strip(): line.words for line in describe(system_named("partitions"))}
-    assert re.fullmatch(r"kafkaspec check partitions( --set \w+=\w+)+ \([\d,]+ states\)", lines["smallest check:"])
-    assert "K10" in lines["anomalies:"]
-    assert lines["balanced"].startswith("[off: --set rebalances=true] P18: ")
+    words = {line.before.strip(): line.words for line in describe(system_named("partitions"))}
+    assert re.fullmatch(r"kafkaspec check partitions( --set \w+=\w+)+ \([\d,]+ states\)", words["smallest check:"])
+    assert "K10" in words["anomalies:"]
+    assert words["balanced"].startswith("[off: --set rebalances=true] P18: ")
 
 
-def test_all_systems_are_on_one_screen() -> None:
+def test_the_list_of_systems_fits_one_screen() -> None:
     """Each takes one line, no wider than most terminals, with its subject."""
     lines = [str(line) for line in overview()]
     assert len(lines) <= 24
@@ -159,7 +159,7 @@ def test_all_systems_are_on_one_screen() -> None:
         assert sum(line.startswith(f"{name} ") and line.endswith(".") for line in lines) == 1
 
 
-def test_a_system_of_somebody_else_is_described_or_refused_on_a_line(tmp_path: Path) -> None:
+def test_a_users_system_is_described_or_refused_on_a_line(tmp_path: Path) -> None:
     """Its docstrings may be missing, or its code may raise."""
     file = tmp_path / "own.py"
     file.write_text(OWN)
@@ -169,13 +169,13 @@ def test_a_system_of_somebody_else_is_described_or_refused_on_a_line(tmp_path: P
     assert str(failure_of(raising.exception or AssertionError())) == r"Error: own.py, line 18: ValueError: \x9b"
 
 
-def test_constants_of_a_variant_stand_below_its_title() -> None:
+def test_constants_of_a_variant_are_listed_under_its_title() -> None:
     """Constants that only a variant has are listed for it alone; a class that is not a variant is left out."""
     text = "\n".join(map(str, describe(Turnstile)))
     assert (
         """
   switches
-    kind = arm  [one of rope, arm] what they go through
+    kind = arm  [one of rope, arm] the barrier
 
   switches of turnstile with kind = arm
     lock = true  it locks when the room is full
@@ -190,7 +190,7 @@ def test_constants_of_a_variant_stand_below_its_title() -> None:
     assert "force" not in text
 
 
-def test_inherited_switches_of_variants_are_listed_once() -> None:
+def test_inherited_constants_are_listed_once() -> None:
     """A redeclared constant is listed again, and so is one that two variants inherit from elsewhere."""
 
     class Shaped(Specification):
@@ -228,7 +228,7 @@ def test_inherited_switches_of_variants_are_listed_once() -> None:
     ]
 
 
-def test_releases_stand_in_line() -> None:
+def test_releases_are_aligned() -> None:
     """For spans of any length."""
     assert [str(line) for line in describe(Turnstile)][-2:] == [
         "    0.11 to 1.1  kind = rope",

@@ -87,19 +87,19 @@ def claimed_under_symmetry(instance: PinnedInstance) -> dict[str, Any]:
 
 
 @asked(SMALL, EVERY)
-def test_the_local_engine_finds_what_is_claimed(instance: PinnedInstance) -> None:
+def test_the_local_engine_finds_the_pinned_figures(instance: PinnedInstance) -> None:
     """Verdict, distinct and generated states, depth, and the length of each shortest counterexample."""
     assert figures_of(found_by("local", instance.name)) == instance.figures()
 
 
 @asked(set(), SECONDS)
-def test_one_worker_finds_what_is_claimed(instance: PinnedInstance) -> None:
+def test_one_worker_finds_the_pinned_figures(instance: PinnedInstance) -> None:
     """Other tests use several workers."""
     assert figures_of(instance.check(LocalEngine(1))) == instance.figures()
 
 
 @asked(FEW, MINUTES)
-def test_the_reference_engine_finds_what_is_claimed(instance: PinnedInstance) -> None:
+def test_the_reference_engine_finds_the_pinned_figures(instance: PinnedInstance) -> None:
     """And the local engine's trace agrees with it, step by step."""
     result = found_by("reference", instance.name)
     assert figures_of(result) == instance.figures()
@@ -107,7 +107,7 @@ def test_the_reference_engine_finds_what_is_claimed(instance: PinnedInstance) ->
 
 
 @asked(ON_THE_DRIVER, SMALL)
-def test_sparks_driver_finds_what_is_claimed(instance: PinnedInstance) -> None:
+def test_sparks_driver_finds_the_pinned_figures(instance: PinnedInstance) -> None:
     """With levels too small for a job."""
     result = instance.check(SparkEngine(driver_level=instance.distinct_states))
     assert figures_of(result) == instance.figures()
@@ -130,7 +130,7 @@ def test_the_reference_engine_finds_the_same_orbits(instance: PinnedInstance) ->
 
 
 @rows("instance", {each.name: each for each in instances() if each.orbits is not None})
-def test_nearly_every_orbit_has_as_many_states_as_it_may(instance: PinnedInstance) -> None:
+def test_nearly_every_orbit_has_the_full_size(instance: PinnedInstance) -> None:
     """No orbit has more states than there are permutations; those with fewer are rare."""
     assert instance.orbits is not None
     permutations = {1: 1, 2: 2, 3: 6}[instance.specification().valuation["brokers"]]

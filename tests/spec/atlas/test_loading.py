@@ -64,7 +64,7 @@ def test_the_working_directory_is_importable_only_for_a_module_in_it(tmp_path: P
 
 
 @pytest.mark.parametrize("program", [["kafkaspec"], ["python", "-m", "spec"]], ids=" ".join)
-def test_modules_in_the_working_directory_are_not_imported(tmp_path: Path, program: list[str]) -> None:
+def test_files_in_the_working_directory_do_not_run(tmp_path: Path, program: list[str]) -> None:
     """Even with the name of a module that the command or its libraries import, or try to import."""
     ran = decoys(tmp_path)
     command, *more = program
@@ -119,7 +119,7 @@ def test_a_file_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert system_named("mended.py:Lock").name == "lock"
 
 
-def test_an_exception_names_the_line_of_the_users_file(tmp_path: Path) -> None:
+def test_an_error_names_the_users_line(tmp_path: Path) -> None:
     """An exception deep inside a library is reported with the line of the user's file that led there."""
     (tmp_path / "deep.py").write_text("import json\n\njson.loads('{')\n")
     with pytest.raises(UsageError, match=r"^deep\.py, line 3: JSONDecodeError"):
@@ -238,7 +238,7 @@ def test_defaults_hold_without_settings() -> None:
         ({"release": "1.1"}, (Rope, {})),
     ],
 )
-def test_constants_are_those_of_the_variant_that_the_others_pick(
+def test_the_other_constants_select_the_variant(
     asked: dict[str, Any], expected: tuple[type[Turnstile], dict[str, Any]]
 ) -> None:
     """In any order; a release's values for constants of another variant are ignored."""
@@ -318,15 +318,15 @@ class Careless(Typed):
         return self.count < self.word  # type: ignore[operator, no-any-return]
 
 
-def test_an_exception_of_a_specification_names_its_line() -> None:
+def test_a_specifications_exception_is_reported_with_its_place() -> None:
     """An exception from the specification's code becomes a SpecificationError."""
-    expected = pytest.raises(SpecificationError, match=r"^test_loading\.py, line \d+: TypeError: ")
-    with expected as raised, answering_for(Careless):
+    reported = pytest.raises(SpecificationError, match=r"^test_loading\.py, line \d+: TypeError: ")
+    with reported as raised, answering_for(Careless):
         specification(Careless)
     assert place_in(Careless, raised.value.__cause__) in str(raised.value)
 
 
-def test_exceptions_of_others_pass() -> None:
+def test_other_exceptions_pass() -> None:
     """An exception from elsewhere passes unchanged, and so does one already reported."""
     walkers = "toys.py"
     with pytest.raises(KeyError), answering_for(Walkers):

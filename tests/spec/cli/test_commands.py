@@ -47,7 +47,7 @@ class Counts(State):
 
 
 class Counter(Specification[Counts]):
-    """Somebody counts."""
+    """A counter with a button."""
 
     leaves_out = "time"
     releases = since({"0.10.1": {"stops": False, "form": "old"}, "2.1": {"stops": True, "form": "new"}})
@@ -65,7 +65,7 @@ class Counter(Specification[Counts]):
 
     @action(by=(1, 2))
     def press(self, s, by):
-        """Somebody presses it."""
+        """The button is pressed."""
         require(by == 1 and s.count["here"] < self.top + (not self.stops))
         s.count["here"] += by
 
@@ -119,7 +119,7 @@ class FailingBeyond(Counter):
 class Interrupted(Counter):
     @action
     def abort_reassignment(self, s):
-        """Somebody presses Ctrl-C."""
+        """Ctrl-C is pressed."""
         if s.count["here"] == 2:
             raise KeyboardInterrupt
         require(False)
@@ -176,7 +176,7 @@ size = "small"
 
 
 class Answer(NamedTuple):
-    """What a command answers."""
+    """A command's exit code and output."""
 
     code: int
     out: str
@@ -317,7 +317,7 @@ def test_json_without_a_counterexample(ask: Ask) -> None:
     assert [each["verdict"] for each in found["properties"]] == ["holds", "holds", "witnessed"]
 
 
-def test_text_says_what_it_holds_for(ask: Ask) -> None:
+def test_text_has_the_settings(ask: Ask) -> None:
     """The result has verdict, constants, switches, release, engine, and the system's omissions."""
     answer = ask("check", "own.py:Counter", "--release", "2.1")
     assert answer.out.splitlines()[0] == "counter: holds"
@@ -391,11 +391,11 @@ def test_actions_never_taken_are_named(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "explored_by"), [("auto", "reference"), ("local", "local"), ("reference", "reference")]
+    ("engine", "chosen"), [("auto", "reference"), ("local", "local"), ("reference", "reference")]
 )
-def test_the_result_names_the_engine_that_explored(ask: Ask, engine: str, explored_by: str) -> None:
+def test_the_result_names_the_engine_that_explored(ask: Ask, engine: str, chosen: str) -> None:
     """With `--engine auto`, it names the chosen engine."""
-    assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == explored_by
+    assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == chosen
 
 
 def test_spark_without_a_job_says_so(ask: Ask) -> None:
@@ -497,8 +497,8 @@ def test_a_user_module_is_found(tmp_path: Path) -> None:
 
 BAD_FILES = {
     "has a syntax error": ("class A(\n", r"bad\.py, line 1: '\(' was never closed"),
-    "imports what is not there": ("\nimport no_such_thing\n", r"bad\.py, line 2: .*no_such_thing.*"),
-    "imports what spec has not": ("from spec.language import nonsense\n", r"bad\.py, line 1: .*nonsense.*"),
+    "imports an unknown module": ("\nimport no_such_thing\n", r"bad\.py, line 2: .*no_such_thing.*"),
+    "imports an unknown name of spec": ("from spec.language import nonsense\n", r"bad\.py, line 1: .*nonsense.*"),
     "raises": ("x = 1\n1 / 0\n", r"bad\.py, line 2: ZeroDivisionError: division by zero"),
     "leaves": ("import sys\nsys.exit(0)\n", r"bad\.py, line 2: SystemExit: 0"),
     "has no such class": ("A = 3\n", r"bad\.py has no specification A; it has none"),
@@ -659,7 +659,7 @@ TEXT_ERRORS = {
         "--run-dir and --resume name different directories; a resumed run stays where it is"
     ),
     "check own.py:Counter --engine reference --symmetry": "--symmetry: counter has no interchangeable values",
-    # What is to be shown.
+    # --show.
     "check own.py:Counter --show nothing": (
         "nothing cannot be shown: counter has the witnesses full, and the actions press, reset; or write "
     ),
@@ -1073,8 +1073,8 @@ def test_a_counterexample_is_kept_and_followed(ask: Ask, command: str) -> None:
         "own.py:Counter: this is a run of it, in 5 states, and never_beyond breaks in the last, as recorded\n",
         "",
     )
-    checked = ask("replay", "kept.itf.json", *ON_OWN, "--json").json()
-    assert (checked["verdict"], checked["system"], checked["length"]) == ("follows", "own.py:Counter", 5)
+    replayed = ask("replay", "kept.itf.json", *ON_OWN, "--json").json()
+    assert (replayed["verdict"], replayed["system"], replayed["length"]) == ("follows", "own.py:Counter", 5)
 
 
 @pytest.mark.parametrize(
@@ -1105,9 +1105,9 @@ def test_an_outdated_trace_exits_12(ask: Ask, kept: Path) -> None:
         'require(by == 1 and s.count["here"] < self.top + (not self.stops)) (own.py, line N) does not hold, '
         "where count[here] = 3\n"
     )
-    followed = ask("replay", "kept.itf.json", *ON_OWN, "--json")
-    assert followed.code == 12
-    assert (followed.json()["state"], followed.json()["looked_at"]) == (5, {"count[here]": 3})
+    outdated = ask("replay", "kept.itf.json", *ON_OWN, "--json")
+    assert outdated.code == 12
+    assert (outdated.json()["state"], outdated.json()["looked_at"]) == (5, {"count[here]": 3})
 
 
 # Other formats.
@@ -1210,7 +1210,7 @@ def test_colours_follow_the_option(ask: Ask, kept: Path) -> None:
 
 
 def test_a_terminal_gets_colours_and_lines_that_fit() -> None:
-    """And a file none."""
+    """Output to a file has neither."""
     terminal, theirs = pty.openpty()
     environment = {**os.environ, "COLUMNS": "60", "TERM": "xterm"}
     environment.pop("NO_COLOR", None)
@@ -1245,8 +1245,10 @@ def test_a_state_of_a_kept_trace_is_explained(ask: Ask) -> None:
     one = ask("explain", "kept.itf.json", *ON_OWN, "--action", "press", "--set", "by=1")
     assert one.out.splitlines()[0] == "own.py:Counter: state 5"
     assert one.out.splitlines()[-1] == "    count[here]: 4"
-    (step,) = ask("explain", "kept.itf.json", *ON_OWN, "--action", "press", "--set", "by=1", "--json").json()["steps"]
-    assert (step["enabled"], step["action"], step["looked_at"]) == (False, "press", {"count[here]": 4})
+    (explained,) = ask("explain", "kept.itf.json", *ON_OWN, "--action", "press", "--set", "by=1", "--json").json()[
+        "steps"
+    ]
+    assert (explained["enabled"], explained["action"], explained["looked_at"]) == (False, "press", {"count[here]": 4})
 
 
 @pytest.mark.usefixtures("kept")
@@ -1404,10 +1406,10 @@ def test_an_unwritable_report_keeps_verdict_and_other_reports(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "code", "message"),
+    ("asked", "code", "text"),
     [("own.py:Failing", 75, "ZeroDivisionError"), ("own.py:Interrupted", 130, "nothing was kept")],
 )
-def test_an_unfinished_check_is_reported_in_each_file(ask: Ask, asked: str, code: int, message: str) -> None:
+def test_an_unfinished_check_is_reported_in_each_file(ask: Ask, asked: str, code: int, text: str) -> None:
     """The file of an earlier run would claim success."""
     files = {"--junit-xml": "r.xml", "--report": "r.html"}
     for name in (*files.values(), "r.md"):
@@ -1417,7 +1419,7 @@ def test_an_unfinished_check_is_reported_in_each_file(ask: Ask, asked: str, code
     assert answer.code == code
     assert '<error message="' in Path("r.xml").read_text()
     for name in (*files.values(), "r.md"):
-        assert message in Path(name).read_text()
+        assert text in Path(name).read_text()
 
 
 def test_an_exception_is_reported_with_its_trace(ask: Ask) -> None:

@@ -24,8 +24,8 @@ def test_pinned_results_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert line.split()[:3] == ["plain", "Python", *TINY.broken]
 
 
-def test_an_unpinned_result_fails_the_demonstration() -> None:
-    """Though it holds."""
+def test_an_unpinned_result_is_wrong() -> None:
+    """Even if it holds."""
     assert differs(replace(TINY, depth=TINY.depth + 1), "reference", "plain Python")
 
 
@@ -44,7 +44,7 @@ def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demonstration, "_spark_engine", lambda: None)
 
 
-def test_the_demonstration_prints_only_verdicts(without_spark: None, capfd: pytest.CaptureFixture[str]) -> None:
+def test_only_verdicts_are_printed(without_spark: None, capfd: pytest.CaptureFixture[str]) -> None:
     """One line for each engine, and a bug with the command that prints its trace; no progress."""
     assert main() == 0
     out, err = capfd.readouterr()

@@ -73,15 +73,15 @@ def test_other_unraisable_exceptions_are_printed(monkeypatch: pytest.MonkeyPatch
         def __del__(self) -> None:
             raise LookupError
 
-    reported: list[type[BaseException]] = []
+    printed: list[type[BaseException]] = []
 
     def hook(dropped: Any) -> None:
-        reported.append(dropped.exc_type)
+        printed.append(dropped.exc_type)
 
     monkeypatch.setattr(sys, "unraisablehook", hook)
     with reraising_dropped_interrupts(signal.SIGUSR1):
         Failing()
-    assert reported == [LookupError]
+    assert printed == [LookupError]
     assert sys.unraisablehook is hook
 
 

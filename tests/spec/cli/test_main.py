@@ -45,7 +45,7 @@ def test_an_interrupt_while_the_command_is_loaded_is_one_line(number: str) -> No
 
 
 def test_early_and_late_interrupts_print_the_same() -> None:
-    """Word for word."""
+    """The whole output is the same."""
     failure = failure_of(KeyboardInterrupt())
     assert failure is not None
     assert f"{failure}\n" == command.LINE

@@ -130,7 +130,7 @@ def test_a_plain_line_every_few_seconds(clock: Clock) -> None:
     assert [said.split(",")[0] for said in stream.getvalue().splitlines()] == ["depth 13", "depth 14", "depth 15"]
 
 
-def test_unchanged_progress_is_not_repeated(clock: Clock) -> None:
+def test_unchanged_statistics_are_not_repeated(clock: Clock) -> None:
     """Neither during a long level, nor at the end."""
     stream = io.StringIO()
     with Progress(stream, every=3.0) as progress:

@@ -49,7 +49,7 @@ def test_off_a_terminal_text_is_unchanged() -> None:
     assert for_stream(REPORT, io.StringIO()) == PLAIN
 
 
-def test_names_are_escaped() -> None:
+def test_the_prefix_of_a_line_is_escaped() -> None:
     """A user's name cannot contain colour codes."""
     assert r"\x1b[31mred" in for_stream([Line("\x1b[31mred  ", "a constant")], Terminal(), "never")
 

@@ -238,7 +238,7 @@ FLATTENED: list[tuple[str, Domain[Any], list[tuple[str, int]]]] = [
     ("integers", integers(-1, 5), [("", 7)]),
     ("an enumeration", one_of("a", None), [("", 2)]),
     ("a single value", one_of("a"), []),
-    ("what is left out", left_out(), []),
+    ("a left out value", left_out(), []),
     ("nothing but None", optional(()), []),
     ("None or the only value", optional(("a",)), [("", 2)]),
     ("None or a number", optional(range(3)), [("", 4)]),
@@ -275,7 +275,7 @@ FLATTENED: list[tuple[str, Domain[Any], list[tuple[str, int]]]] = [
         record(Pair, left=subset_of(("x",)), right=record(Twin, left=left_out(), right=range(9))),
         [(".left{x}", 2), (".right.right", 9)],
     ),
-    ("what holds nothing", HOLDS_NOTHING, []),
+    ("an empty domain", HOLDS_NOTHING, []),
 ]
 
 
@@ -327,11 +327,11 @@ REFUSALS: list[tuple[str, Domain[Any], Any, str]] = [
     ("a string for an integer", integers(0, 2), "1", "'1' is not an integer of 0..2"),
     ("an integer for a boolean", booleans(), 1, "1 is not one of False, True"),
     ("a boolean in an enumeration of integers", one_of(0, 1), True, "True is not one of 0, 1"),
-    ("what is not enumerated", one_of("a", "b"), "c", "'c' is not one of a, b"),
+    ("an unlisted value", one_of("a", "b"), "c", "'c' is not one of a, b"),
     ("a list in an enumeration", one_of("a", "b"), ["a"], "['a'] is not one of a, b"),
     ("a dict in an enumeration of one", one_of(0), {}, "{} is not 0"),
     ("a name for its member", as_domain(Colour), "GREEN", "'GREEN' is not one of Colour.GREEN"),
-    ("what is in neither", optional(range(2)), 2, "2 is not an integer of 0..1"),
+    ("a value that is neither", optional(range(2)), 2, "2 is not an integer of 0..1"),
     ("a list for a set", subset_of(("ab",)), ["ab"], "['ab'] is not a frozenset of ab"),
     ("a set that can be changed", subset_of(["a", "b"]), {"a"}, "{'a'} is not a frozenset of a, b"),
     ("a stranger in a set", subset_of([1, 2]), frozenset({3}), "{3} is not a frozenset of 1, 2"),
@@ -392,14 +392,14 @@ BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
     ("None twice", lambda: optional((None, 1)), "the domain already holds None"),
     ("None twice, nested", lambda: optional(optional(range(2))), "the domain already holds None"),
     ("a sequence shorter than none", lambda: sequence_of(range(2), -1), "it is empty"),
-    ("a record of what is no record", lambda: record(NotARecord, a=range(2)), "it is not a NamedTuple"),
+    ("a record of a class that is none", lambda: record(NotARecord, a=range(2)), "it is not a NamedTuple"),
     (
         "a record in another order",
         lambda: record(Pair, right=range(2), left=range(2)),
         "record(Pair): its fields are left, right, in this order; the given ones are right, left",
     ),
     ("a record without fields", lambda: record(Pair), "the given ones are none"),
-    ("a set, whose order is nobody's", lambda: subset_of({1, 2}), "give a domain, a range, a sequence"),
+    ("a set, which has no order", lambda: subset_of({1, 2}), "give a domain, a range, a sequence"),
     ("a number", lambda: sequence_of(3, 2), "3 is not a domain"),  # type: ignore[arg-type]
     ("a string", lambda: as_domain("ab"), "'ab' is not a domain"),
     ("the values of a mapping", lambda: mapping(range(2), 5), "5 is not a domain"),  # type: ignore[arg-type]
@@ -411,7 +411,7 @@ BADLY_BUILT: list[tuple[str, Callable[[], Any], str]] = [
     ("integers from nowhere", lambda: integers(float("nan"), 1), "its ends must be integers"),  # type: ignore[arg-type]
     ("a string for an end", lambda: integers(0, "9"), "integers(0, '9'): its ends must be integers"),  # type: ignore[arg-type]
     ("a fraction of a length", lambda: sequence_of(range(2), 1.5), "sequence_of(..., 1.5)"),  # type: ignore[arg-type]
-    ("what is not itself", lambda: one_of(0.5, float("nan")), "nan is not equal to itself"),
+    ("a value unequal to itself", lambda: one_of(0.5, float("nan")), "nan is not equal to itself"),
     ("a key twice", lambda: mapping((1, 2, 1), booleans()), "a value occurs twice"),
     ("a key that changes", lambda: mapping(([],), booleans()), "its values must be immutable"),  # type: ignore[arg-type]
     ("a set of keys", lambda: mapping({1, 2}, booleans()), "a set has no order"),
@@ -471,7 +471,7 @@ def test_a_message_names_only_some_of_many_values() -> None:
     assert len(str(OutOfDomain("x" * 10**6, "a letter"))) < 400
 
 
-def test_a_domain_is_a_domain_as_it_stands() -> None:
+def test_a_domain_is_not_wrapped_again() -> None:
     """A domain is not wrapped again."""
     domain = integers(0, 1)
     assert as_domain(domain) is domain
@@ -643,7 +643,7 @@ class Stamped(NamedTuple):
     value: Any
 
 
-def test_records_that_differ_in_what_is_left_out_are_one() -> None:
+def test_records_that_differ_in_left_out_fields_are_equal() -> None:
     """A field that is left out takes no bits, and does not count in comparison."""
     domain = record(Stamped, at=left_out(), value=range(3))
     assert domain.size == 3

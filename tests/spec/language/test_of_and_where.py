@@ -34,15 +34,15 @@ ENGINES = ("reference", "local")
 
 
 def left(by: int) -> None:
-    """Down."""
+    """To the left."""
 
 
 def right(by: int) -> None:
-    """Up."""
+    """To the right."""
 
 
 class Place(State):
-    """Where it is."""
+    """A place, and a lock."""
 
     at: int = variable("How far to the right.")
     locked: bool = variable("Whether it is held fast.")
@@ -96,7 +96,7 @@ class Judged(Slide):
 
     @sometimes(where=Slide.held)
     def locked_far_out(self, s: Place) -> bool:
-        """It never is."""
+        """Never witnessed."""
         return s.at == 3
 
     @transition_invariant(of="slide")
@@ -121,7 +121,7 @@ class Judged(Slide):
 
     @sometimes(of="left")
     def left_to_the_end(self, before: Place, after: Place) -> bool:
-        """It never is."""
+        """Never witnessed."""
         return after.at == 3
 
     @sometimes(of="lock")
@@ -198,7 +198,7 @@ def test_a_property_is_of_steps_of_a_part(engine: str) -> None:
 
         @sometimes(of="lower.slide")
         def together(self, before: Two, after: Two, by: int) -> bool:
-            """It comes to where the upper one is."""
+            """It reaches the place of the upper one."""
             return by == 2 and before.lower.at != before.upper.at == after.lower.at
 
     result = check(Both(), engine=engine)
@@ -242,7 +242,7 @@ def test_an_unknown_action_is_refused() -> None:
     class Misspelt(Slide):
         @sometimes(of="lok")
         def is_locked(self, before: Place, after: Place) -> bool:
-            """It never is."""
+            """Never witnessed."""
             return True
 
     with pytest.raises(SpecificationError) as refused:
@@ -256,7 +256,7 @@ def test_an_unknown_step_parameter_is_refused() -> None:
     class Asking(Slide):
         @transition_invariant(of=["lock", "left"])
         def it(self, before: Place, after: Place, by: int) -> bool:
-            """It asks a lock how far."""
+            """It reads a parameter that `lock` lacks."""
             return True
 
     with pytest.raises(SpecificationError) as refused:
@@ -282,7 +282,7 @@ def test_a_parameter_of_the_step_has_no_range() -> None:
         class Ranged(Slide):
             @transition_invariant(of="slide", by=(1,))
             def it(self, before: Place, after: Place, by: int) -> bool:
-                """It would say which values."""
+                """It has a range for a step's parameter."""
                 return True
 
     assert (
@@ -329,7 +329,7 @@ class Spoken(Slide):
 
     @sometimes
     def locked_far_out(self, s: Place) -> bool:
-        """It never is."""
+        """Never witnessed."""
         where(s.locked)
         return s.at == 3
 
@@ -347,25 +347,25 @@ class Spoken(Slide):
 
     @sometimes
     def from_end_to_end(self, before: Place, step: Step, after: Place) -> bool:
-        """It never is."""
+        """Never witnessed."""
         where(before.at == 0)
         return after.at == 3
 
     @sometimes
     def back_by_two(self, before: Place, step: Step, after: Place) -> bool:
-        """It is."""
+        """It is witnessed."""
         where(before.at == 3)
         return after.at == 1
 
     @view(far=range(4))
     def there(self, s: Place, far: int) -> str:
-        """Where it is, if that is far."""
+        """Its place, if that is far."""
         where(s.at == far > 1)
         return f"it is at {far}"
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_properties_inside_where_hold_or_stay_unseen(engine: str) -> None:
+def test_where_inside_a_property_is_equivalent(engine: str) -> None:
     """Outside the condition, an invariant holds and a witness is not seen."""
     found = verdicts(Spoken, engine)
     assert [name for name, verdict in found.items() if verdict == "violated"] == ["not_there", "never_by_two"]
@@ -373,7 +373,7 @@ def test_properties_inside_where_hold_or_stay_unseen(engine: str) -> None:
     assert unseen == ["locked_far_out", "from_end_to_end"]
 
 
-def test_a_trace_names_the_value_of_which_it_is_broken() -> None:
+def test_a_trace_names_the_value_that_breaks_it() -> None:
     """A value outside the condition is not named, and a view prints only where its condition holds."""
     trace = check(Spoken(), properties=["not_there"]).counterexample
     assert trace is not None

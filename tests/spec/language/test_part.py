@@ -44,7 +44,7 @@ class Tank(State):
 
 @dataclass(frozen=True)
 class Tanks(Part[Tank]):
-    """How a tank behaves."""
+    """The rules of a tank."""
 
     holds: int
     starts: tuple[int, ...] = (0,)
@@ -55,7 +55,7 @@ class Tanks(Part[Tank]):
 
     @initial
     def filled(self, s: Tank, level: Litres) -> None:
-        """Somehow."""
+        """With one of its initial levels."""
         require(level in self.starts)
         s.level = level
 
@@ -66,7 +66,7 @@ class Tanks(Part[Tank]):
 
     @action
     def turn(self, s: Tank) -> None:
-        """The tap."""
+        """Open or close the tap."""
         s.is_open = not s.is_open
 
     @action
@@ -100,12 +100,12 @@ class Yard(State):
     """Two tanks, and the number of pours."""
 
     left: Tank
-    poured: int = variable("How often somebody poured.")
+    poured: int = variable("Number of pours.")
     right: Tank
 
 
 class Yards(Specification[Yard]):
-    """Somebody pours the left one into the right one."""
+    """The left one is poured into the right one."""
 
     most: int = constant(2, "How much the left one holds.")
 
@@ -283,7 +283,7 @@ def test_a_part_is_not_assigned() -> None:
     class Assigns(Yards):
         @action
         def swap(self, s: Yard) -> None:
-            """All at once."""
+            """It assigns a part."""
             s.left = s.right
 
     with pytest.raises(Exception, match="left is a part: assign to its variables"):

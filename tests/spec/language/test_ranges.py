@@ -79,7 +79,7 @@ class ByDomain(Specification[Post]):
 
 
 class ByState(ByDomain):
-    """What is there."""
+    """Letters and their boxes."""
 
     @action(letter=lambda self, s: s.letters, box=lambda self, s: s.boxes)
     def deliver(self, s: Post, letter: Letter, box: Place) -> None:
@@ -110,7 +110,7 @@ def test_actions_range_over_present_values(engine: str) -> None:
 
 
 class UntypedState(State):
-    """Of `Untyped`."""
+    """The states of `Untyped`."""
 
     letters: frozenset[str] = variable("The letters on their way.", of=lambda self: subset_of(("a", "b")))
 
@@ -135,12 +135,12 @@ class Untyped(Specification[UntypedState]):
 
     @sometimes(letter=lambda self, s: s.letters)
     def something(self, s: UntypedState, letter: str) -> bool:
-        """There is something."""
+        """A letter is on its way."""
         return True
 
     @view(letter=lambda self, s: s.letters)
     def under_way(self, s: UntypedState, letter: str) -> str:
-        """Where it is."""
+        """The letters on their way."""
         return f"{letter} is on its way"
 
 
@@ -205,7 +205,7 @@ class AstrayProperty(Astray):
 
 
 class Boxes(State):
-    """Of `OneOrOther`."""
+    """The states of `OneOrOther`."""
 
     few: frozenset[Annotated[int, "a few"]] = variable("Two.")
     many: frozenset[Annotated[int, "many"]] = variable("Four.")

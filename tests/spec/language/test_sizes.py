@@ -36,18 +36,18 @@ from tests.rows import rows
 
 Number = Annotated[int, "a plot's number"]
 Litres = Annotated[int, "litres"]
-Notes = Annotated[tuple[Litres, ...], "what was noted"]
+Notes = Annotated[tuple[Litres, ...], "the notes"]
 
 
 class Plant(Enum):
-    """What grows."""
+    """A kind of plant."""
 
     FIG = 1
     PEAR = 2
 
 
 class Bed(NamedTuple):
-    """Where something grows."""
+    """A bed in a garden."""
 
     plant: Plant | None
     water: Litres
@@ -81,13 +81,13 @@ GARDEN: Mapping[Any, Size] = {Number: range(2), Litres: integers(0, 3), Notes: a
         (Annotated[Number, "another's"], [0, 1]),
     ],
 )
-def test_a_type_has_the_domain_of_what_it_is_made_of(type_: Any, values: list[Any]) -> None:
+def test_a_type_has_the_domain_of_its_parts(type_: Any, values: list[Any]) -> None:
     """In the order of its parts."""
     assert list(Sizes(GARDEN).domain(type_)) == values
 
 
 def test_a_size_fixes_the_length_of_a_tuple() -> None:
-    """And no longer."""
+    """A longer tuple is not in its domain."""
     notes = Sizes(GARDEN).domain(Notes)
     assert (notes.size, (0, 3) in notes, (0, 3, 1) in notes) == (1 + 4 + 16, True, False)
 
@@ -154,7 +154,7 @@ def test_a_missing_size_is_reported_with_its_place(given: Mapping[Any, Size], ty
     ],
 )
 def test_an_impossible_narrowing_is_refused(type_: Any, narrowed: dict[str, Size], said: str) -> None:
-    """By the field."""
+    """The error names the field."""
     with pytest.raises(SpecificationError) as wrong:
         Sizes(GARDEN).domain(type_, **narrowed)
     assert str(wrong.value) == said
@@ -166,7 +166,7 @@ def test_an_impossible_narrowing_is_refused(type_: Any, narrowed: dict[str, Size
 class Plots(State):
     """A garden."""
 
-    beds: Total[Number, Bed] = variable("What grows where.")
+    beds: Total[Number, Bed] = variable("The beds by their plots.")
     cans: Partial[Number, Litres] = variable("Litres in each existing can.", of=lambda self, plot: range(plot + 1))
     best: Number | None = variable("The winner of the prize.")
     rain: bool = variable("Whether it rains.", when=lambda self: self.wet)
@@ -222,7 +222,7 @@ class Garden(Rules[Plots]):
 class Sheds(Plots):
     """A garden with sheds."""
 
-    keys: frozenset[Number] = variable("Who has a key.")
+    keys: frozenset[Number] = variable("The holders of a key.")
 
 
 class WithSheds(Rules[Sheds]):
@@ -288,7 +288,7 @@ def test_absent_variables_cannot_be_read() -> None:
 
 
 def test_interchangeable_values_are_those_of_a_type() -> None:
-    """Wherever it stands."""
+    """In every place of the type."""
 
     class Alike(Garden):
         def sizes(self) -> Mapping[Any, Size]:
@@ -356,7 +356,7 @@ def test_an_unknown_name_is_reported() -> None:
     "of, when, said",
     [(range(3), None, "of= must be a function"), (None, 3, "when= must be a function")],
 )
-def test_arguments_of_variables_are_functions(of: Any, when: Any, said: str) -> None:
-    """Of the specification."""
+def test_of_and_when_of_a_variable_are_functions(of: Any, when: Any, said: str) -> None:
+    """Anything else is refused."""
     with pytest.raises(SpecificationError, match=rf"variable\('What it is.'\): {said} of the specification"):
         variable("What it is.", of=of, when=when)

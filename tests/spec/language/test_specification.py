@@ -49,7 +49,7 @@ class Weather(Enum):
 
 
 class GardenState(State):
-    """Of `Garden`."""
+    """The states of `Garden`."""
 
     water: MutableMapping[int, int] = variable(
         "How much each has.", of=lambda self: mapping(range(self.plants), integers(0, 2))
@@ -61,16 +61,16 @@ class Garden(Specification[GardenState]):
     """Plants that are watered."""
 
     plants: int = constant(2, "How many there are.", at_least=1, at_most=4)
-    owner: str = constant("Ann", "Whose it is.")
+    owner: str = constant("Ann", "The owner.")
     hose: bool = switch(True, "Whether there is a hose.")
-    season: str = switch("dry", "What the sky does.", among=["dry", "wet"])
+    season: str = switch("dry", "The usual weather.", among=["dry", "wet"])
 
     @assumption
     def big_enough_for_a_hose(self) -> bool:
         """A hose is for
         more than one plant.
 
-        This paragraph is not told.
+        This paragraph is not printed.
         """
         return self.plants > 1 or not self.hose
 
@@ -107,7 +107,7 @@ class Garden(Specification[GardenState]):
 
     @action(weather=Weather)
     def change(self, s: GardenState, weather: Weather) -> None:
-        """The weather does what it does."""
+        """The weather changes."""
         require(weather is Weather.RAIN)
         s.full = True
 
@@ -186,7 +186,7 @@ def test_a_wrong_constant_is_refused(
     assert str(refused.value) == message
 
 
-def test_an_assumption_holds_only_of_what_it_is_about() -> None:
+def test_an_assumption_has_a_condition() -> None:
     """An assumption whose condition excludes these constants is not evaluated; one that holds admits them."""
     assert Garden(season="wet", owner="Bob").season == "wet"
     assert Garden(plants=1, hose=False).plants == 1
@@ -206,7 +206,11 @@ BAD_CONSTANTS: list[tuple[str, Callable[[], Any], str]] = [
     ),
     ("True for one", lambda: switch(True, "...", among=(0, 1)), "switch(True): the default must be one of 0, 1"),
     ("an iterator", lambda: constant(iter("ab"), "..."), "its default must be immutable"),
-    ("what is not itself", lambda: constant(float("nan"), "..."), "constant(nan): its default must be immutable"),
+    (
+        "a value unequal to itself",
+        lambda: constant(float("nan"), "..."),
+        "constant(nan): its default must be immutable",
+    ),
     ("a default without a doc", lambda: constant(3, 4), "its second argument is its meaning"),  # type: ignore[arg-type]
     ("bounds of a string", lambda: constant("a", "...", at_least=1), "at_least= and at_most= must have the type of"),
     ("forms without end", lambda: switch(0, "...", among=itertools.count()), "count(0): more than 100,000 values"),
@@ -233,7 +237,7 @@ def test_constants_may_be_any_immutable_value() -> None:
         Cluster(brokers=3)
 
 
-def test_numpy_integers_are_integers() -> None:
+def test_numpys_integers_are_integers() -> None:
     """As a constant, inside one, as a default, and in a switch's choices; numpy's integers count."""
 
     class Cluster(Specification):
@@ -269,7 +273,7 @@ def test_initial_states_cover_all_parameter_values() -> None:
     ]
 
 
-def test_without_an_initial_there_is_one_that_assigns_nothing() -> None:
+def test_the_default_initial_state_assigns_nothing() -> None:
     """Every variable then starts with the first value of its domain."""
 
     class NothingState(State):
@@ -281,14 +285,14 @@ def test_without_an_initial_there_is_one_that_assigns_nothing() -> None:
     assert [instance.parameters for instance in Nothing().initials] == [{}]
 
 
-def test_actions_stand_in_order_with_all_their_instances() -> None:
+def test_actions_are_in_order_with_all_their_instances() -> None:
     """Parameters range over a domain or its equivalent, an Enum class, or a function of the specification."""
     actions = Garden().actions
     assert [(each.name, each.doc) for each in actions] == [
         ("pour", "A plant is watered from the can."),
         ("fill", "The can is filled."),
         ("spray", "All are watered at once."),
-        ("change", "The weather does what it does."),
+        ("change", "The weather changes."),
     ]
     assert [list(map(str, map(each.step, range(len(each.instances))))) for each in actions] == [
         ["pour(plant=0, amount=1)", "pour(plant=0, amount=2)", "pour(plant=1, amount=1)", "pour(plant=1, amount=2)"],
@@ -298,14 +302,14 @@ def test_actions_stand_in_order_with_all_their_instances() -> None:
     ]
 
 
-def test_when_removes_actions_and_witnesses() -> None:
+def test_actions_and_witnesses_may_depend_on_constants() -> None:
     """`when=` decides whether an action or witness exists under these constants."""
     assert [each.name for each in Garden(hose=False).actions] == ["pour", "fill", "change"]
     assert [each.name for each in Garden(plants=4).properties][-1] == "a_step_of_two"
     assert [each.name for each in Garden().properties] == ["not_drowned", "only_grows", "all_full"]
 
 
-def test_properties_stand_in_order_with_their_kinds() -> None:
+def test_properties_are_in_order_with_their_kinds() -> None:
     """A property's parameters show whether it is about states or steps."""
     assert [(each.name, each.kind, each.over_steps, len(each.instances)) for each in Garden(plants=4).properties] == [
         ("not_drowned", "invariant", False, 4),
@@ -320,7 +324,7 @@ class Shown(Garden):
 
     @view(plant=lambda self: range(self.plants))
     def thirst(self, s: GardenState, plant: int) -> str:
-        """Which plants are dry.
+        """The dry plants.
 
         More about it.
         """
@@ -341,7 +345,7 @@ class ShownWithoutAHose(Shown, hose=False):
 
     @view
     def hands(self, s: GardenState) -> str:
-        """Who waters them."""
+        """The gardener."""
         return f"{self.owner} waters them"
 
 
@@ -351,23 +355,23 @@ class NotShown(Shown):
     thirst = None  # type: ignore[assignment]
 
 
-def test_views_stand_in_order_with_all_their_instances() -> None:
+def test_views_are_in_order_with_all_their_instances() -> None:
     """Views have parameters, conditions and overrides like actions and properties, and are listed separately."""
     assert [(each.name, each.doc, len(each.instances)) for each in Shown(plants=3).views] == [
-        ("thirst", "Which plants are dry.", 3),
+        ("thirst", "The dry plants.", 3),
         ("can", "Whether the can is full.", 1),
     ]
     assert [each.name for each in Shown(hose=False).views] == ["thirst"]
     assert [(each.name, each.doc, len(each.instances)) for each in ShownWithoutAHose().views] == [
         ("thirst", "The plants to water by hand.", 2),
-        ("hands", "Who waters them.", 1),
+        ("hands", "The gardener.", 1),
     ]
     assert [each.name for each in NotShown().views] == ["can"]
     assert Garden().views == ()
     assert Shown().properties[-1].name == Garden().properties[-1].name == "all_full"
 
 
-def test_a_parameter_called_step_does_not_make_a_property_one_of_steps() -> None:
+def test_a_parameter_called_step_does_not_make_a_step_property() -> None:
     """An invariant is over states, whatever the names of its parameters."""
 
     class Stairs(Specification):
@@ -382,7 +386,7 @@ def test_a_parameter_called_step_does_not_make_a_property_one_of_steps() -> None
     assert [each.over_steps for each in Stairs().properties] == [False, False]
 
 
-def test_a_system_is_called_as_its_class_unless_it_says_otherwise() -> None:
+def test_a_system_has_its_classs_name_by_default() -> None:
     """Hyphens join the words of the class name; an explicit name takes precedence."""
 
     class TwoPhaseCommit(Specification):
@@ -398,7 +402,7 @@ def test_a_system_is_called_as_its_class_unless_it_says_otherwise() -> None:
     assert Changed.name == "changed"
 
 
-def test_a_variant_is_called_as_what_it_varies() -> None:
+def test_a_variant_has_its_systems_name() -> None:
     """It is that system under certain constants, unless it has its own name, or its base has none."""
 
     class First(Specification, form="a"):
@@ -433,7 +437,7 @@ class NoHose(Garden, hose=False):
 
 
 class NoHoseInTheWet(NoHose, season="wet", owner="Bob"):
-    """More particular still."""
+    """A variant that fixes more."""
 
     @action(plant=range(1))
     def pour(self, s: GardenState, plant: int) -> None:  # type: ignore[override]
@@ -449,7 +453,7 @@ def test_a_variant_changes_only_what_it_overrides() -> None:
     assert [(each.name, each.doc, len(each.instances)) for each in NoHose().actions] == [
         ("pour", "A plant is watered from the can.", 4),
         ("fill", "The can is filled at the well.", 1),
-        ("change", "The weather does what it does.", 2),
+        ("change", "The weather changes.", 2),
         ("evaporate", "The water goes.", 1),
     ]
     assert [(each.name, len(each.instances)) for each in NoHoseInTheWet().actions] == [
@@ -532,7 +536,7 @@ def test_a_variant_of_a_variant_may_fix_another_value() -> None:
     """The last value counts, as with any inheritance."""
 
     class Vote(Specification):
-        rule: str = switch("all", "Who must agree.", among=["all", "most", "one"])
+        rule: str = switch("all", "The required majority.", among=["all", "most", "one"])
 
     class Most(Vote, rule="most"):
         pass
@@ -544,7 +548,7 @@ def test_a_variant_of_a_variant_may_fix_another_value() -> None:
 
 
 class Lawn(Specification):
-    mower: str = switch("none", "What cuts it.", among=["none", "hand", "motor"])
+    mower: str = switch("none", "The mower.", among=["none", "hand", "motor"])
 
 
 class ByHand(Lawn, mower="hand"):
@@ -758,7 +762,7 @@ BADLY_FIXED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("fixed", "message"), BADLY_FIXED)
-def test_a_variant_fixes_constants_to_what_they_may_be(fixed: dict[str, Any], message: str) -> None:
+def test_a_variant_fixes_constants_to_allowed_values(fixed: dict[str, Any], message: str) -> None:
     """An unknown constant or a value of the wrong type in a class's head is refused there."""
     with pytest.raises(SpecificationError) as refused:
         types.new_class("Bad", (Garden,), fixed)
@@ -769,7 +773,7 @@ def test_a_variant_fixes_constants_to_what_they_may_be(fixed: dict[str, Any], me
 
 
 def _specified(word: Any, source: str, **ranges: Any) -> type[Specification]:
-    """Define a class with one method `it` with this decorator."""
+    """Define a a class with one method `it` with this decorator."""
     function = _named("it", source)
     return type("Odd", (Specification,), {"it": word(**ranges)(function) if ranges else word(function)})
 
@@ -826,7 +830,7 @@ SIGNATURES: list[tuple[str, Any, str, dict[str, Any], str]] = [
         "view Odd.it: its parameters must begin (self, s, ...)",
     ),
     (
-        "a view of what has no range",
+        "a view of a parameter without a range",
         view,
         "self, s, broker",
         {},
@@ -843,7 +847,7 @@ SIGNATURES: list[tuple[str, Any, str, dict[str, Any], str]] = [
 
 
 @rows("word, parameters, ranges, message", {name: row for name, *row in SIGNATURES})
-def test_a_method_takes_what_its_word_gives_and_what_has_a_range(
+def test_a_method_takes_its_decorators_parameters_and_those_with_ranges(
     word: Any, parameters: str, ranges: dict[str, Any], message: str
 ) -> None:
     """Anything else is refused at the class definition, with class, method and parameter."""
@@ -943,7 +947,7 @@ ENDLESS: list[tuple[str, Callable[..., Any], dict[str, Any], str]] = [
 
 
 @rows("word, ranges, message", {name: row for name, *row in ENDLESS})
-def test_unlistable_parameters_are_refused_by_name(
+def test_an_unlistable_range_is_refused_by_name(
     word: Callable[..., Any], ranges: dict[str, Any], message: str
 ) -> None:
     """Before anything is listed; the message names the word, the method and the parameters."""
@@ -958,7 +962,7 @@ def test_unlistable_parameters_are_refused_by_name(
     assert str(refused.value).startswith(message)
 
 
-def test_a_word_stands_before_a_method() -> None:
+def test_a_decorator_needs_a_method() -> None:
     """Positional values are no ranges."""
     with pytest.raises(SpecificationError, match=r"^@action decorates a method, not \(1, 2\)$"):
         action((1, 2))  # type: ignore[call-overload]

@@ -100,7 +100,7 @@ def test_emptying_a_partial_mapping_looks_at_nothing() -> None:
     assert [window.layout.cells[at].name for at in looked_at] == ["stock[pear]"]
 
 
-def test_a_partial_mapping_is_a_dict_of_what_is_there() -> None:
+def test_a_partial_mapping_is_a_dict_of_its_present_keys() -> None:
     """Length, membership, `get`, `pop` and equality are those of a dict."""
     _, s = opened(shop())
     s.stock["fig"] = None
@@ -145,7 +145,7 @@ def test_a_mapping_is_assigned_as_a_whole() -> None:
     assert dict(s.stock) == {"pear": 0, "fig": 4, "apple": 3}
 
 
-def test_a_mapping_shows_what_is_in_it() -> None:
+def test_a_mapping_prints_as_a_dict() -> None:
     """Its `repr` is that of a dict."""
     _, s = opened(shop())
     s.stock["fig"] = 1
@@ -221,7 +221,7 @@ MISTAKES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.price.pop("fig"),
         "del price[fig]: its keys are always present",
     ),
-    ("emptying what is always there", lambda s: s.price.clear(), "its keys are always present"),
+    ("emptying a total mapping", lambda s: s.price.clear(), "its keys are always present"),
     (
         "assigning a whole mapping that lacks a key",
         lambda s: setattr(s, "price", {"fig": 1, "pear": 2}),
@@ -232,7 +232,7 @@ MISTAKES: list[tuple[str, Callable[[Any], Any], str]] = [
         lambda s: s.stock.__setitem__("fig", ABSENT),
         "stock[fig] = absent: delete it instead",
     ),
-    ("assigning what is no mapping", lambda s: setattr(s, "price", 5), "price = 5: the variable is a mapping"),
+    ("assigning a number to a mapping", lambda s: setattr(s, "price", 5), "price = 5: the variable is a mapping"),
     (
         "assigning a list to a mapping",
         lambda s: setattr(s, "stock", ["fig"]),

@@ -201,7 +201,7 @@ def test_one_permutation_after_the_other_is_a_permutation(
     assert domain.rank(one_by_one) == domain.rank(domain.moved(value, both))
 
 
-def test_a_domain_of_one_broker_goes_to_that_of_another() -> None:
+def test_one_brokers_domain_maps_to_anothers() -> None:
     """The codes are those of the target domain."""
     mine = optional(part_of(SESSIONS, Session(0, 0), Session(0, 1)))
     its = optional(part_of(SESSIONS, Session(1, 1), Session(1, 0)))
@@ -267,9 +267,9 @@ def anonymous() -> tuple[Any, Any]:
 )
 def test_distinguishing_anonymous_values_is_refused(does: Any, why: str) -> None:
     """The message names the attempted operation."""
-    with pytest.raises(ValuesDistinguished) as raised:
+    with pytest.raises(ValuesDistinguished) as refused:
         does(*anonymous())
-    assert str(raised.value) == why
+    assert str(refused.value) == why
 
 
 def test_conversions_are_free() -> None:

@@ -19,7 +19,7 @@ class Leases(State):
 
 
 class Lease(Specification[Leases]):
-    """Somebody has it, or nobody."""
+    """A lease that is taken and given back."""
 
     most = constant(3, "How often it is taken.", at_least=1, at_most=99)
     eager = switch(True, "It is taken at once.")

@@ -45,7 +45,7 @@ Id = Annotated[int, "an id"]
 Count = Annotated[int, "a count"]
 
 class Things(State):
-    x: int = variable("What there is.", of=lambda self: integers(0, 3))
+    x: int = variable("The number.", of=lambda self: integers(0, 3))
 """
 
 ACTION = """
@@ -64,7 +64,7 @@ def ok(self, s):
 
 def _things(written: str) -> str:
     """Return a class of states with a variable of this domain."""
-    return f"class Things(State):\n    x: Any = variable('What there is.', of=lambda self: {written})\n"
+    return f"class Things(State):\n    x: Any = variable('The number.', of=lambda self: {written})\n"
 
 
 def domain(what: str, written: str, says: str = "variable x", exit: int = 2, before: str = "") -> Odd:
@@ -102,7 +102,7 @@ def effect(what: str, exit: int, says: str, *lines: str, variable: str = "intege
 
 
 def judged(what: str, exit: int, says: str, *lines: str, word: str = "invariant", given: str = "self, s") -> Odd:
-    """An odd property."""
+    """Return a row with an odd property."""
     body = textwrap.indent("\n".join(lines), "    ")
     return Odd(f"{word}: {what}", exit, says, f"ACTION\n@{word}\ndef judged({given}):\n{body}\n")
 
@@ -605,7 +605,7 @@ STATES = [
     Odd("an integer as states", 2, "is no class of states", "ACTION", "class Base(Specification[int]): ..."),
     Odd("states in quotes", 2, "is no class of states", "ACTION", "class Base(Specification['Things']): ..."),
     Odd(
-        "states of nobody",
+        "states without a class",
         75,
         "Specification[States]",
         "@action\ndef tick(self, s):\n    s.x = 1",
@@ -640,7 +640,7 @@ PARTS = [
         f"{MAKES}@part\ndef right(self): ...",
     ),
     parted("a method with a parameter", 2, "@part decorates", "@part\ndef left(self, n): ..."),
-    parted("what is no method", 2, "@part decorates", "left = part(Lines)"),
+    parted("a part that is no method", 2, "@part decorates", "left = part(Lines)"),
     parted("None", 2, "Odd.left: it returns None; Things has left: Line", "@part\ndef left(self): ..."),
     parted("a class", 2, "it returns <class 'odd.Lines'>", "@part\ndef left(self): return Lines"),
     parted(
@@ -791,7 +791,7 @@ MADE = [
         "variable(range(0, 3)): the argument is its meaning",
         "x = variable(range(3))\nACTION",
     ),
-    Odd("a variable in the specification", 2, "in a class of states", "x: int = variable('What there is.')\nACTION"),
+    Odd("a variable in the specification", 2, "in a class of states", "x: int = variable('The number.')\nACTION"),
     Odd("an action and a variable of one name", 0, "", "@action\ndef x(self, s):\n    s.x = 1"),
     Odd("two actions of one name", 2, "action tick: an action already has that name", "ACTION\nACTION"),
     Odd(
@@ -812,28 +812,28 @@ MADE = [
         2,
         "the language uses that name",
         "ACTION",
-        "class Things(State):\n    _row: bool = variable('What there is.')",
+        "class Things(State):\n    _row: bool = variable('The number.')",
     ),
     Odd(
         "a variable called s",
         0,
         "",
         "@action\ndef tick(self, s):\n    s.s = True",
-        "class Things(State):\n    s: bool = variable('What there is.')",
+        "class Things(State):\n    s: bool = variable('The number.')",
     ),
     Odd(
         "a variable called self",
         0,
         "",
         "@action\ndef tick(self, s):\n    s.self = True",
-        "class Things(State):\n    self: bool = variable('What there is.')",
+        "class Things(State):\n    self: bool = variable('The number.')",
     ),
     Odd(
         "a variable in non-ASCII letters",
         0,
         "",
         "@action\ndef wächst(self, s):\n    s.größe = True",
-        "class Things(State):\n    größe: bool = variable('What there is.')",
+        "class Things(State):\n    größe: bool = variable('The number.')",
     ),
     Odd(
         "two initial states",

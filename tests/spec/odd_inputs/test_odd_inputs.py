@@ -113,14 +113,14 @@ def _code(ended: SystemExit) -> int:
 def must_answer(exit: int, says: str, *words: str) -> None:
     """The command has the right exit code, and a short message."""
     answer = answer_to(*words)
-    message = f"{words}\n{answer.err[:3000]}\n{answer.out[-1000:]}"
-    assert answer.exit == exit, message
-    assert "Traceback" not in answer.out + answer.err, message
-    assert says.lower() in (answer.out + answer.err).lower(), message
+    shown = f"{words}\n{answer.err[:3000]}\n{answer.out[-1000:]}"
+    assert answer.exit == exit, shown
+    assert "Traceback" not in answer.out + answer.err, shown
+    assert says.lower() in (answer.out + answer.err).lower(), shown
     if exit == 2 and words:
-        assert answer.err.startswith("Error: "), message
-        assert len(answer.err.split("\n\n")[0].splitlines()) <= FEW, message  # the path there may follow
-        assert len(answer.err) <= LONGEST + 2 * sum(map(len, words)), message
+        assert answer.err.startswith("Error: "), shown
+        assert len(answer.err.split("\n\n")[0].splitlines()) <= FEW, shown  # the path there may follow
+        assert len(answer.err) <= LONGEST + 2 * sum(map(len, words)), shown
     if words and words[0] in HAVE_JSON and not {"--json", "-h", "--help"} & set(words):
         must_answer_in_json(exit, *words)
 
@@ -128,13 +128,13 @@ def must_answer(exit: int, says: str, *words: str) -> None:
 def must_answer_in_json(exit: int, *words: str) -> None:
     """The exit code is the same, and stdout is one object."""
     answer = answer_to(*words[:1], "--json", *words[1:])
-    message = f"{words} --json\n{answer.err[:3000]}\n{answer.out[-1000:]}"
-    assert answer.exit == exit, message
-    assert "Traceback" not in answer.out + answer.err, message
+    shown = f"{words} --json\n{answer.err[:3000]}\n{answer.out[-1000:]}"
+    assert answer.exit == exit, shown
+    assert "Traceback" not in answer.out + answer.err, shown
     parsed = json.loads(answer.out)
     if exit in {2, 10, 75, 130}:
-        assert parsed["exit"] == exit, message
-        assert "\n" not in parsed["error"], message
+        assert parsed["exit"] == exit, shown
+        assert "\n" not in parsed["error"], shown
 
 
 @rows("line", {line.command: line for line in LINES})

@@ -44,19 +44,19 @@ BROKER, LEADERS = 1, (2, 1, 1)
 Sent = Annotated[int, "number of requests put into the queue"]
 
 
-def leader_and_isr(epoch: int) -> LeaderAndIsrRequest:
+def request_of(epoch: int) -> LeaderAndIsrRequest:
     """Return the leader in this leader epoch."""
     state = LeaderAndIsrPartitionState("t", 0, 1, LEADERS[epoch], epoch, (1, 2), epoch, (1, 2))
     return LeaderAndIsrRequest(9, 1, UNKNOWN_BROKER_EPOCH, (state,), (1, 2))
 
 
-REQUESTS = [leader_and_isr(epoch) for epoch in range(len(LEADERS))]
+REQUESTS = [request_of(epoch) for epoch in range(len(LEADERS))]
 
 
 class Delivery(State):
     """A channel to broker 1, and that broker's knowledge."""
 
-    message_queues: Partial[BrokerId, tuple[ControlRequest, ...]] = variable("What waits.")
+    message_queues: Partial[BrokerId, tuple[ControlRequest, ...]] = variable("The waiting requests.")
     request_send_threads: Partial[BrokerId, RequestSendThread] = variable("The requests being sent.")
     sent: Sent = variable("Number of requests that the controller has put into the queue.")
     controller_epoch: ControllerEpoch = variable("The newest that the broker has seen.")

@@ -29,13 +29,13 @@ from tests.statemachines.controllers import at
         ({"active": True, "epoch": 2}, None, "still believes it is controller, under epoch 2"),
     ],
 )
-def test_views_compare_a_brokers_belief_with_zookeeper(known: dict[str, Any], named: int, said: str) -> None:
+def test_a_brokers_belief_is_compared_with_zookeeper(known: dict[str, Any], named: int, said: str) -> None:
     """With the epoch in ZooKeeper, which is 2, and the broker in /controller."""
     assert belief(0, at(**known), named, 2) == f"broker 0 {said}"
 
 
 def test_a_broker_that_is_not_running_believes_nothing() -> None:
-    """Whatever /controller names."""
+    """For any broker in /controller."""
     assert belief(0, ControllerProcess(), 0, 2) == "broker 0 is not running"
 
 
@@ -63,7 +63,7 @@ def test_a_broker_that_is_not_running_believes_nothing() -> None:
         (ControllerStep.DeleteController, {}, "delete /controller, which names broker 1"),
     ],
 )
-def test_views_compare_a_pending_write_with_zookeeper(do: ControllerStep, known: dict[str, Any], said: str) -> None:
+def test_a_brokers_next_write_is_compared_to_zookeeper(do: ControllerStep, known: dict[str, Any], said: str) -> None:
     """The epoch is 2, the partition's state was written three times, and /controller names broker 1."""
     assert intent(0, at(do, **known), 1, 2, 3) == (f"broker 0 is about to {said}" if said else "")
 

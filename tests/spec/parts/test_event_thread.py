@@ -75,13 +75,13 @@ def test_a_call_may_be_an_argument(thread: EventThreadPart) -> None:
     assert call.arguments == (Call("_resume_preferred_replica_elections"),)
 
 
-def test_narrowing_an_unknown_argument_is_refused(thread: EventThreadPart) -> None:
+def test_a_narrowed_argument_must_exist(thread: EventThreadPart) -> None:
     """A name that is no argument is reported."""
     with pytest.raises(SpecificationError, match="_fail_brokers has no argument broker"):
         thread.calls_of(Frame(Controller._fail_brokers, {"broker": (0,)}))
 
 
-def test_a_system_narrows_what_a_frame_leaves_open(thread: EventThreadPart) -> None:
+def test_a_system_narrows_a_frames_arguments(thread: EventThreadPart) -> None:
     """By method, wherever the frame stands."""
     narrow = replace(thread, narrowed_arguments={Controller._fail_brokers: {"brokers": ((1,),)}})
     assert list(narrow.calls_of(Frame(Controller._fail_brokers))) == [call_of(Controller._fail_brokers, (1,))]

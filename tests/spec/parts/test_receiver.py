@@ -8,7 +8,7 @@ from spec.parts.receiver import Receiver, ReceiverPart
 
 
 class World(State):
-    """One such broker."""
+    """A system with one such broker."""
 
     receiver: Receiver
 

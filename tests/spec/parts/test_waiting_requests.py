@@ -59,14 +59,14 @@ def test_kept_requests_may_wait() -> None:
 def test_partitions_stand_in_one_request_in_every_combination() -> None:
     """The first, the second, or both."""
     about = {
-        tuple(state.partitionIndex for state in each.partitionStates)
+        tuple(partition.partitionIndex for partition in each.partitionStates)
         for each in waiting(assignments=TWO).domain
         if isinstance(each, LeaderAndIsrRequest)
     }
     assert about == {(0,), (1,), (0, 1)}
 
 
-def test_members_that_join_stand_in_any_order() -> None:
+def test_joining_members_may_be_in_any_order() -> None:
     """If only the controller changes ISRs, members keep the order of the assignment."""
     assert set(waiting().isrs(T0)) == {(0,), (1,), (0, 1)}
     assert set(waiting(isr_changes=1).isrs(T0)) == {(0,), (1,), (0, 1), (1, 0)}

@@ -152,7 +152,7 @@ def test_a_fault_belongs_to_one_ensemble() -> None:
 
 
 @pytest.mark.parametrize("outliving", [False, True])
-def test_engines_agree_on_it(outliving: bool) -> None:
+def test_engines_agree(outliving: bool) -> None:
     """With symmetry, too; and every property holds."""
     plain = check(Migrations(outliving=outliving), engine="reference")
     assert plain.verdict == "holds"
@@ -223,32 +223,32 @@ class Watching(Specification[Watched]):
 
     @action(when=lambda self: self.disconnections)
     def back(self, s: Watched) -> None:
-        """It is back."""
+        """It reconnects."""
         self.zk.reconnect(s.zk, B)
 
-    def will_hear(self, s: Watched, session: str, *paths: str) -> bool:
+    def is_queued(self, s: Watched, session: str, *paths: str) -> bool:
         """Whether a client's queue has the deletions of these nodes, in this order."""
         return tuple(event.path for event in s.zk.events[session]) == paths
 
     @sometimes
     def in_order(self, s: Watched) -> bool:
         """The first node is deleted first."""
-        return self.will_hear(s, B, *MINE)
+        return self.is_queued(s, B, *MINE)
 
     @sometimes
     def the_other_way_round(self, s: Watched) -> bool:
         """The second node is deleted first."""
-        return self.will_hear(s, B, *reversed(MINE))
+        return self.is_queued(s, B, *reversed(MINE))
 
     @sometimes
     def hears_all_of_its_own_end(self, s: Watched) -> bool:
         """The owner receives both deletions before its connection is cut."""
-        return A not in s.zk.sessions and self.will_hear(s, A, *MINE)
+        return A not in s.zk.sessions and self.is_queued(s, A, *MINE)
 
     @sometimes
     def hears_half_of_it(self, s: Watched) -> bool:
         """It receives one."""
-        return A not in s.zk.sessions and self.will_hear(s, A, MINE[1])
+        return A not in s.zk.sessions and self.is_queued(s, A, MINE[1])
 
 
 def test_a_session_ends_in_every_way() -> None:
@@ -259,14 +259,14 @@ def test_a_session_ends_in_every_way() -> None:
     assert witnessed == {"in_order", "the_other_way_round", "hears_all_of_its_own_end", "hears_half_of_it"}
 
 
-def test_a_reconnecting_client_hears_missed_events() -> None:
+def test_a_disconnected_client_is_notified_after_reconnecting() -> None:
     """No notification is lost, and a trace says that its client has no connection."""
 
     class NeverNotified(Watching):
         @invariant
         def nothing_to_hear(self, s: Watched) -> bool:
             """A reconnected client has no waiting notification."""
-            return B in s.zk.disconnected or not self.will_hear(s, B, *MINE)
+            return B in s.zk.disconnected or not self.is_queued(s, B, *MINE)
 
     away = check(NeverNotified(disconnections=True), engine="reference", keep_going=True)
     assert away.counterexample is not None
@@ -283,7 +283,7 @@ def test_a_reconnecting_client_hears_missed_events() -> None:
     assert lost.steps[-1].views == ("the client of b has no connection to ZooKeeper",)
 
 
-def test_a_node_that_outlives_its_session_is_shown() -> None:
+def test_a_trace_names_nodes_that_outlive_their_session() -> None:
     """Until they are deleted."""
 
     class AllGone(Migrations):
@@ -338,7 +338,7 @@ def test_an_undeclared_root_exists() -> None:
 
 
 @pytest.mark.parametrize(
-    ("znodes", "options", "kinds"),
+    ("znodes", "options", "types"),
     [
         (Znodes("/x", data_watched=True), {}, {"NodeCreated", "NodeDeleted", "NodeDataChanged"}),
         (Znodes("/x", data_watched=True), {"reconnects": False}, {"NodeCreated", "NodeDeleted"}),
@@ -354,10 +354,10 @@ def test_an_undeclared_root_exists() -> None:
         ),
     ],
 )
-def test_event_domains_follow_the_declared_nodes(znodes: Znodes, options: dict[str, Any], kinds: set[str]) -> None:
+def test_clients_receive_possible_notifications(znodes: Znodes, options: dict[str, Any], types: set[str]) -> None:
     """Data may change where a rule sets them, or where a reconnected client finds a new node; children if watched."""
     (events,) = {str(each): each for each in domains(znodes=[znodes], **options)["events"].cells.values()}.values()
-    assert {event.type.name for sequence in events for event in sequence} == kinds
+    assert {event.type.name for sequence in events for event in sequence} == types
 
 
 def test_watched_ephemerals_are_deleted_in_every_order() -> None:

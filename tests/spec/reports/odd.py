@@ -21,7 +21,7 @@ WORDS = "<b>|`*_ ]]> & \x00 ```"
 
 
 class Said(State):
-    """What was said."""
+    """The words of a conversation."""
 
     words: str = variable("The words.", of=lambda self: one_of("", self.words))
 
@@ -31,7 +31,7 @@ class Odd(Specification[Said]):
 
     leaves_out = "<i>manners</i>"
 
-    words: str = constant(WORDS, "what is <said>")
+    words: str = constant(WORDS, "words that are <said>")
     decent: bool = constant(False, "whether that is all right")
 
     @action(actor="a <person>", receiver="the | other")
@@ -58,7 +58,7 @@ class Odd(Specification[Said]):
 
     @view
     def heard(self, s: Said) -> str:
-        """What one hears."""
+        """The words as heard."""
         return f"one hears {s.words}" if s.words else ""
 
 

@@ -32,7 +32,7 @@ def test_the_largest_level_is_named() -> None:
 
 
 @rows("many", [1, 119, 120, 121, 5000])
-def test_many_levels_are_thinned_to_the_largest(many: int) -> None:
+def test_many_levels_share_bars_by_their_largest(many: int) -> None:
     """There are at most so many bars, in order, with the largest level among them."""
     drawn = bucket_levels(levels(*range(1, many + 1)))
     assert len(drawn) <= growth.MOST

@@ -28,7 +28,7 @@ def test_another_name_is_refused(name: str, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_writability_check_leaves_files_alone(tmp_path: Path) -> None:
+def test_the_test_for_writing_changes_nothing(tmp_path: Path) -> None:
     """Neither an existing file nor a missing one."""
     there = tmp_path / "there"
     there.write_text("of another run")

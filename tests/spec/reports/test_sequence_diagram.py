@@ -92,7 +92,7 @@ class Visit(Specification[House]):
 
     @action
     def shut_up(self, s: House) -> None:
-        """All is over."""
+        """The house is shut up."""
         require(len(s.heard) > 1 and not s.bell.rung)
         s.shut = True
 
@@ -103,7 +103,7 @@ class Visit(Specification[House]):
 
     @view
     def knowing(self, s: House, who: int) -> str:
-        """Who knows."""
+        """The tenants who know."""
         return f"tenant {who} knows" if who in s.heard else ""
 
 
@@ -126,7 +126,7 @@ def test_a_step_has_an_actor_and_a_receiver() -> None:
     }
 
 
-def test_text_of_a_trace_names_actor_and_receiver() -> None:
+def test_a_text_trace_names_actor_and_receiver_if_the_action_does_not() -> None:
     """Neither its name, nor a parameter, nor its part names them."""
     lines = [each.line for each in trace_of_a_visit().steps]
     assert lines == [
@@ -148,7 +148,7 @@ def test_text_of_a_trace_names_actor_and_receiver() -> None:
 
 
 def test_numbered_lanes_follow_the_others_in_order() -> None:
-    """10 behind 2."""
+    """10 comes after 2."""
     assert lanes_of(trace_of_a_visit()) == ("the bell", "a guest", "system", "tenant 2", "tenant 10")
 
 
@@ -159,7 +159,7 @@ def test_lanes_that_exchange_messages_are_adjacent() -> None:
         """Letters go through an office."""
 
         def sizes(self) -> dict[object, Size]:
-            """Two live there."""
+            """Two tenants."""
             return {int: interchangeable("tenant", [1, 2])}
 
         @part
@@ -247,7 +247,7 @@ def test_long_words_are_wrapped_within_the_picture() -> None:
     assert all(x + 6 * len(text) < width for text, (x, _) in words_of(picture).items())
 
 
-def test_a_run_without_a_property_is_drawn() -> None:
+def test_a_run_without_a_decided_property_is_drawn() -> None:
     """With a title of its own."""
     replay = Replay(Visit)
     replay.do(Step("ring", {}))
@@ -284,7 +284,7 @@ def test_a_parameter_may_be_called_receiver() -> None:
 
 
 class Desk(State):
-    """Of `Desks`."""
+    """The states of `Desks`."""
 
     open: bool = variable("Whether it is open.")
 
@@ -320,15 +320,15 @@ def test_numbered_owners_have_adjacent_lanes() -> None:
 
 
 @rows("on", [True, False])
-def test_a_lane_may_depend_on_constants(on: bool) -> None:
+def test_a_specification_may_name_a_lane(on: bool) -> None:
     """The name may depend on its constants; the text uses it, too."""
 
     class Sent(Desks):
-        by_post: bool = constant(on, "Nobody comes by.")
+        by_post: bool = constant(on, "Whether it is sent by post.")
 
         @property
         def way(self) -> str:
-            """How it comes."""
+            """The way of the message."""
             return "the post" if self.by_post else "a visitor"
 
         @action(officer=(2,), actor="{self.way}", receiver="officer {officer}")
@@ -350,7 +350,7 @@ def test_a_lane_name_uses_only_parameters_of_its_action(lane: str) -> None:
     class Wrong(Desks):
         @action(officer=(2, 10), receiver=lane)
         def open_it(self, s: Desk, officer: int) -> None:
-            """To whom?"""
+            """A step with a wrong lane."""
 
     with pytest.raises(SpecificationError, match=r"^action open_it: lane '"):
         check(Wrong, engine="reference")

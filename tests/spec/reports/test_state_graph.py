@@ -51,7 +51,7 @@ class Letter(NamedTuple):
 
 
 class Desk(State):
-    """Where a letter lies."""
+    """A desk with letters."""
 
     letter: Letter = variable(
         "The last.", of=lambda self: record(Letter, number=range(4), weight=left_out(), read=[False, True])
@@ -179,7 +179,7 @@ def test_a_graph_that_is_too_large_is_refused_at_any_point() -> None:
                 state_graph(Post(), by, most)
 
 
-def test_an_expression_that_raises_names_the_state() -> None:
+def test_an_expression_that_raises_later_is_reported_with_its_state() -> None:
     """As for an action."""
     with pytest.raises(EvaluationFailed, match="ZeroDivisionError"):
         state_graph(Lamps(), ["1 // (s.pressed - 2)"])

@@ -54,13 +54,13 @@ def test_there_are_transcripts() -> None:
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_transcripts_are_confirmed(path: Path) -> None:
+def test_each_transcript_is_confirmed(path: Path) -> None:
     """Each step is enabled, each claim is true, and only the named properties break."""
     run(path)
 
 
 @pytest.mark.parametrize("path", TRANSCRIPTS, ids=lambda path: path.stem)
-def test_transcripts_begin_with_title_and_sources(path: Path) -> None:
+def test_a_transcript_begins_with_title_and_sources(path: Path) -> None:
     """A reader sees its subject and its origin."""
     title, blank, sources, *_ = path.read_text(encoding="utf-8").splitlines()
     assert (title == title.strip() != "", blank, re.match(r"Sources?: .", sources) is not None) == (True, "", True)
@@ -68,11 +68,9 @@ def test_transcripts_begin_with_title_and_sources(path: Path) -> None:
 
 def test_a_transcript_refers_to_existing_ones() -> None:
     """By their file names."""
-    mentioned = {
-        name for path in TRANSCRIPTS for name in re.findall(r"[\w-]+\.txt", path.read_text(encoding="utf-8"))
-    }
-    assert len(mentioned) > 5
-    assert mentioned <= {path.name for path in TRANSCRIPTS}
+    names = {name for path in TRANSCRIPTS for name in re.findall(r"[\w-]+\.txt", path.read_text(encoding="utf-8"))}
+    assert len(names) > 5
+    assert names <= {path.name for path in TRANSCRIPTS}
 
 
 SAME: list[tuple[str, str, str]] = [
@@ -130,7 +128,7 @@ def test_one_fence_makes_the_difference(story: str, other: str, fence: str, tmp_
     ("story", "broken", "length"),
     [("fetch-under-an-old-epoch", "weak_isr", 13), ("join-under-an-old-epoch", "strong_isr", 15)],
 )
-def test_transcripts_are_shortest_paths(story: str, broken: str, length: int) -> None:
+def test_a_transcript_has_the_minimal_length(story: str, broken: str, length: int) -> None:
     """The same length as the checker's counterexample, which takes half a minute each."""
     replay = run(HERE / f"{story}.txt")
     assert replay.broken[broken] == replay.number == length
@@ -394,7 +392,7 @@ def test_a_unique_prefix_names_a_scenario() -> None:
         scenario_named("t9")
 
 
-def test_lines_show_their_changes() -> None:
+def test_a_line_is_printed_with_its_effect() -> None:
     """Prose and the first line are unchanged; a step gets its number and its changes, a claim its mark."""
     lines = [str(line) for line in scenario_named("t1-loss").replay()]
     texts = scenario_named("t1-loss").text.splitlines()

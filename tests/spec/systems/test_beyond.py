@@ -59,7 +59,7 @@ class LooksAtTwo(ControllerEventProcessor):
 
 
 class ReassignmentToTwo(Reassignment):
-    """With such a controller."""
+    """The system with this controller."""
 
     event_processor = LooksAtTwo
 
@@ -76,7 +76,7 @@ class TrustsTheThird(ControllerEventProcessor):
 
 
 class DeletionOnTrust(TopicDeletion):
-    """With such a controller."""
+    """The system with this controller."""
 
     event_processor = TrustsTheThird
 
@@ -97,7 +97,7 @@ class KnowThreeLives(ReceivingBrokersPart):
 
 
 class RequestsInThreeLives(ControlRequests):
-    """With such brokers."""
+    """The system with these brokers."""
 
     @part
     def receivers(self) -> ReceivingBrokersPart:

@@ -34,7 +34,7 @@ QUIET: dict[str, Any] = {"max_crashes": 0, "controller_changes": 0, "lost_replie
 
 
 def broken(result: Result) -> set[str]:
-    """Which properties break."""
+    """Return the names of the broken properties."""
     return {each.name for each in result.properties if each.verdict == "violated"}
 
 
@@ -76,7 +76,7 @@ def test_the_trace_of_a_bounce_is_readable() -> None:
     assert {waits, "broker 0 leads t-0 in leader epoch 0"} <= {*message.notes}
 
 
-def test_waiting_requests_are_drawn_and_stale_ones_struck_out() -> None:
+def test_waiting_requests_are_drawn_and_those_to_be_refused_struck_out() -> None:
     """A broker has died and is back, and requests to its earlier life are still on their way."""
     elect, back = Step("elect_controller", {}), [Step(name, {"broker": 0}) for name in ("crash", "restart")]
     one = ControlRequests(**{**QUIET, "brokers": 1, "max_crashes": 1})

@@ -79,7 +79,7 @@ def test_with_three_brokers_two_losers_swallow_the_failure() -> None:
     assert (result.counterexample.broken, result.counterexample.length) == ("epoch_unique", 27)
 
 
-def test_the_switch_prevents_the_violations() -> None:
+def test_with_its_fix_each_anomaly_is_gone() -> None:
     """Up to the same depths, with all fixes on, nothing breaks."""
     assert check(ControllerElection.of(), max_depth=20).verdict == "bounded"
 

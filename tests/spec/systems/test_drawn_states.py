@@ -21,7 +21,7 @@ def drawn_after(specification: Specification, *steps: Step) -> dict[str, Any]:
 
 
 def strong(words: str) -> dict[str, str]:
-    """A thing that counts."""
+    """Return a highlighted item."""
     return {"tag": words, "look": "strong", "note": ""}
 
 

@@ -30,9 +30,9 @@ from tests.spec.testing.running import failure_of, run
 
 
 class TwoControllers(ControllerElection[Cluster]):
-    """Two brokers that have already read the epoch, which takes each six steps."""
+    """Two brokers that have already read the epoch, which takes six steps each."""
 
-    epoch_unique = None  # type: ignore[assignment]  # it breaks in the same state, and would be told instead
+    epoch_unique = None  # type: ignore[assignment]  # it breaks in the same state, and would be reported instead
 
     def a_cluster_set_up(self, s: Cluster) -> None:
         super().a_cluster_set_up(s)
@@ -141,7 +141,7 @@ def test_every_system_has_its_machine() -> None:
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_lazy_and_plain_values_give_the_same_steps(name: str) -> None:
+def test_its_code_treats_lazy_values_as_plain_ones(name: str) -> None:
     """So engines that learn read no more than necessary."""
     assert opaque(Model(MACHINES[name].sound)) == {}
 

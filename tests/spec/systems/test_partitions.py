@@ -46,14 +46,14 @@ CHECKED: Mapping[str, Any] = {
 """The controller checks for imbalance on its own, and little else happens."""
 
 
-def step_texts(result: Result) -> list[str]:
+def steps_of(result: Result) -> list[str]:
     """Return the counterexample as its steps."""
     assert result.counterexample is not None
     return [str(each.step) for each in result.counterexample.steps]
 
 
 def broken(result: Result) -> set[str]:
-    """Which properties break."""
+    """Return the names of the broken properties."""
     return {each.name for each in result.properties if each.verdict == "violated"}
 
 
@@ -77,7 +77,7 @@ def test_a_leftover_batch_stops_later_changes() -> None:
     shortest = check(Partitions(), engine=LocalEngine())
     assert shortest.counterexample is not None
     assert shortest.counterexample.broken == "batch_empty"
-    way = step_texts(shortest)
+    way = steps_of(shortest)
     moved = [
         "elect_another_controller()",
         "answer_replica_state_machine()",
@@ -105,7 +105,7 @@ def test_without_a_fix_its_anomaly_happens(without: dict[str, Any], breaks: str)
 
 @pytest.mark.long
 def test_the_last_member_leaves_only_where_unclean_elections_are_permitted() -> None:
-    """B14 takes both."""
+    """B14 needs unclean elections as well."""
     assert check(Partitions(**PROPOSED, keep_last_isr=False), engine=LocalEngine()).verdict == "holds"
 
 

@@ -46,14 +46,14 @@ OUTSIDE: Mapping[str, Any] = {
 """A controller may end while it removes a replica that has joined the ISR."""
 
 
-def step_texts(result: Result) -> list[str]:
+def steps_of(result: Result) -> list[str]:
     """Return the counterexample as its steps, with their words."""
     assert result.counterexample is not None
     return [": ".join((each.step.action, *each.sentences)) for each in result.counterexample.steps]
 
 
 def broken(result: Result) -> set[str]:
-    """Which properties break."""
+    """Return the names of the broken properties."""
     return {each.name for each in result.properties if each.verdict == "violated"}
 
 
@@ -63,7 +63,7 @@ def broken(result: Result) -> set[str]:
 def test_a_cancellation_deletes_the_only_replica_in_sync() -> None:
     """K2, as reproduced on brokers: one joins, the old one dies, and the reassignment is cancelled."""
     specification = anomaly_named("K2").specification("off")
-    way = step_texts(check(specification, engine="reference", properties=["acknowledged_not_lost"]))
+    way = steps_of(check(specification, engine="reference", properties=["acknowledged_not_lost"]))
     seen = ("reassign", "expand_isr", "crash", "cancel", "acknowledge")
     assert tuple(step for step in way if step in seen) == seen
     assert way[-1] == "next_change: broker 1 deletes its log: broker 2 deletes its log"
@@ -76,21 +76,21 @@ def test_each_change_describes_its_effect() -> None:
     changes = [each for each in found.counterexample.steps if each.step.action == "next_change"]
     assert len(changes) > 3
     assert [each for each in changes if not (each.sentences or each.views)] == []
-    views = [sentence for each in found.counterexample.steps for sentence in each.views]
-    assert "the controller has the replica on broker 1 as ReplicaDeletionStarted" in views
-    assert "the controller is about to write the topic's node" in views
+    sentences = [sentence for each in found.counterexample.steps for sentence in each.views]
+    assert "the controller has the replica on broker 1 as ReplicaDeletionStarted" in sentences
+    assert "the controller is about to write the topic's node" in sentences
 
 
 def test_a_leader_that_shrinks_its_isr_during_a_reassignment_loses_the_partition() -> None:
     """K3: it shrinks between the controller's check of the ISR and the election, and the only full log is deleted."""
     specification = anomaly_named("K3").specification("off")
-    way = step_texts(check(specification, engine="reference", properties=["acknowledged_not_lost"]))
+    way = steps_of(check(specification, engine="reference", properties=["acknowledged_not_lost"]))
     read = "answer_partition_state_machine: read the states of partitions"
     assert way[8:13] == ["process_isr_changes", "shrink_isr", "next_change", read, "acknowledge"]
     assert way[-1] == "next_change: broker 0 deletes its log"
 
 
-def test_reassignment_by_the_node_lost_records_too() -> None:
+def test_a_reassignment_by_node_loses_it_in_the_same_way() -> None:
     """K3 is as old as reassignments: controllers until 2.3 did not check for a new leader either."""
     by_node = Reassignment(**THERE, **BY_NODE)
     assert broken(check(by_node, engine="reference", properties=["acknowledged_not_lost"])) == {

@@ -129,7 +129,7 @@ def test_truncation_on_fetch_needs_each_fence(fence: str, lengths: dict[str, int
 
 
 @pytest.mark.parametrize("shared", [Replication, UnderOneEpoch])
-def test_the_base_class_of_versions_is_no_system(shared: type[Replication]) -> None:
+def test_the_common_base_is_no_version(shared: type[Replication]) -> None:
     """In the base class alone, followers would not know where to truncate."""
     with pytest.raises(AssumptionViolated, match=r"Replication\.of"):
         shared()

@@ -39,7 +39,7 @@ ALONE: Mapping[str, Any] = {
 """One replica, and nothing happens except its deletion."""
 
 
-def step_texts(result: Result) -> list[str]:
+def steps_of(result: Result) -> list[str]:
     """Return the counterexample as its steps."""
     assert result.counterexample is not None
     return [str(each.step) for each in result.counterexample.steps]
@@ -51,7 +51,7 @@ def step_texts(result: Result) -> list[str]:
 def test_a_deleted_topics_mark_blocks_the_next_deletion() -> None:
     """K8: a broker dies after its answer, and the topic becomes ineligible; it is deleted, and stays ineligible."""
     specification = anomaly_named("K8").specification("off")
-    way = step_texts(check(specification, engine="reference", properties=["deletion_waits_for_reason"]))
+    way = steps_of(check(specification, engine="reference", properties=["deletion_waits_for_reason"]))
     done, dies = way.index("stop_replica_response(broker=0)"), way.index("crash(broker=0)")
     gone = way.index("stop_replica_response(broker=1)")
     assert done < dies < gone

@@ -26,7 +26,7 @@ from tests.spec.testing.running import failure_of, run
 
 
 class TillState(State):
-    """Of `Till`."""
+    """The states of `Till`."""
 
     money: int = variable("The money.", of=lambda self: integers(0, 5))
     refused: bool = variable("The refused.", of=lambda self: booleans())
@@ -52,7 +52,7 @@ class Till(Specification[TillState]):
 
 
 class Drawer:
-    """The real thing."""
+    """The real system."""
 
     def __init__(self, money: int):
         self.money, self.open = money, True
@@ -224,7 +224,7 @@ class Pair(NamedTuple):
 
 @dataclass
 class Both:
-    """Another."""
+    """Another observation."""
 
     left: object
     right: object

@@ -19,14 +19,14 @@ Odd = Annotated[Any, "a value"]
 
 
 class Kind(Enum):
-    """Of a message."""
+    """A kind of message."""
 
     ASK = 1
     VOTE = 2
 
 
 class May(Flag):
-    """What is allowed."""
+    """Permissions."""
 
     READ = 1
     WRITE = 2
@@ -55,7 +55,7 @@ class Step(NamedTuple):
 
 
 class Sent(State):
-    """What was sent."""
+    """The sent value, and its phase."""
 
     class Phase(Enum):
         """Defined inside the class of states."""

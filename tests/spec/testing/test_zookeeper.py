@@ -52,9 +52,11 @@ ANSWERS = (DONE, "SessionExpired", "NoNode", "NodeExists", "NoChildrenForEphemer
 
 
 class ClientsState(State):
-    """Of `Clients`."""
+    """The states of `Clients`."""
 
-    connected: Total[Any, bool] = variable("Who has a session.", of=lambda self: mapping(CLIENTS, booleans()))
+    connected: Total[Any, bool] = variable(
+        "The clients with a session.", of=lambda self: mapping(CLIENTS, booleans())
+    )
     keeper: Partial[Any, Any] = variable(
         "The existing paths, each with the client whose session owns it, or None for a persistent one.",
         of=lambda self: partial_mapping(PATHS, optional(CLIENTS)),
@@ -100,7 +102,7 @@ class Clients(Specification[ClientsState]):
 
     @action(client=CLIENTS)
     def expire(self, s: ClientsState, client: int) -> None:
-        """The client's session expires, and it receives no more letters."""
+        """The client's session expires, and it receives no further letters."""
         before = s.letters[client]
         self.leave(s, client)
         s.letters[client] = before

@@ -25,7 +25,7 @@ from spec.language import (
 
 
 class LockState(State):
-    """Of `Lock`."""
+    """The states of `Lock`."""
 
     held: Total[int, bool] = variable("The held.", of=lambda self: mapping(range(self.clients), booleans()))
     taken: int = variable("How often it was taken.", of=lambda self: integers(0, 9))
@@ -69,7 +69,7 @@ class Lock(Specification[LockState]):
 
 
 class ClockState(State):
-    """Of `Clock`."""
+    """The states of `Clock`."""
 
     hour: int = variable("The hour.", of=lambda self: integers(0, 5))
 
@@ -89,7 +89,7 @@ class Clock(Specification[ClockState]):
 
 
 class OverflowingState(State):
-    """Of `Overflowing`."""
+    """The states of `Overflowing`."""
 
     count: int = variable("The count.", of=lambda self: integers(0, 2))
 
@@ -104,7 +104,7 @@ class Overflowing(Specification[OverflowingState]):
 
 
 class FuseState(State):
-    """Of `Fuse`."""
+    """The states of `Fuse`."""
 
     left: int = variable("The left.", of=lambda self: integers(0, 4))
 
@@ -123,7 +123,7 @@ class Fuse(Specification[FuseState]):
 
 
 class DialState(State):
-    """Of `Dial`."""
+    """The states of `Dial`."""
 
     side: int = variable("The side.", of=lambda self: integers(0, 5))
 
@@ -148,7 +148,7 @@ class Dial(Specification[DialState]):
 
 
 class CombinationState(State):
-    """Of `Combination`."""
+    """The states of `Combination`."""
 
     clicks: int = variable("The clicks.", of=lambda self: integers(0, 63))
 
@@ -163,7 +163,7 @@ class Combination(Specification[CombinationState]):
 
 
 class PingPongState(State):
-    """Of `PingPong`."""
+    """The states of `PingPong`."""
 
     mine: bool = variable("The mine.", of=lambda self: booleans())
 
@@ -183,7 +183,7 @@ class PingPong(Specification[PingPongState]):
 
 
 class ClimbState(State):
-    """Of `Climb`."""
+    """The states of `Climb`."""
 
     height: int = variable("The height.", of=lambda self: integers(0, 40))
 
@@ -213,7 +213,7 @@ class Colour(Enum):
 
 
 class NamesState(State):
-    """Of `Names`."""
+    """The states of `Names`."""
 
     seen: frozenset[str] = variable("The seen.", of=lambda self: subset_of(("teardown", "rules", "paint")))
 
@@ -240,7 +240,7 @@ class Names(Specification[NamesState]):
 
 
 class WheelsState(State):
-    """Of `Wheels`."""
+    """The states of `Wheels`."""
 
     wheel: Total[int, int] = variable("The wheel.", of=lambda self: mapping(range(3), integers(0, 4)))
     turns: int = variable("The turns.", of=lambda self: integers(0, 9))
@@ -277,9 +277,9 @@ class Wheels(Specification[WheelsState]):
 
 
 class RoomState(State):
-    """Of `Crowd`."""
+    """The states of `Crowd`."""
 
-    inside: frozenset[int] = variable("Who is inside.", of=lambda self: subset_of(range(20)))
+    inside: frozenset[int] = variable("The people inside.", of=lambda self: subset_of(range(20)))
 
 
 class Crowd(Specification[RoomState]):

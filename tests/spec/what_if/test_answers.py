@@ -68,7 +68,7 @@ def test_the_last_to_die_stays_in_the_isr_and_is_dead() -> None:
 
 
 @rows("release", ["1.0", "2.2", "3.9"])
-def test_without_an_event_nothing_comes_online_in_any_order_either(release: str) -> None:
+def test_without_an_event_nothing_comes_online_in_any_order(release: str) -> None:
     found = in_any_order(listed("in-07-scale-in.txt"), release=release)
     assert [health for _, health in sorted(worst(found).items())] == [Offline, Offline, Online, Online, Offline]
     assert "from the start" in str(found)
@@ -310,7 +310,7 @@ def test_since_2_1_a_shutdown_skips_queued_topics(release: str, leader: BrokerId
 
 
 @rows("release", RELEASES)
-def test_brokers_receive_stop_replica_with_deletion(release: str) -> None:
+def test_brokers_receive_its_deletion_with_its_log(release: str) -> None:
     found = what_if(listed("08-marked.txt"), Return(2), release=release)
     text = found.text(with_steps=True)
     assert all(f"to broker {broker}: StopReplica, with the log, of t-0" in text for broker in (1, 2))

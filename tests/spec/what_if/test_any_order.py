@@ -122,8 +122,8 @@ def test_unclean_elections_have_the_releases_default(release: str, by_default: b
     assert [each.unclean for each in situations(begun, [Crash(1)], release)] == [by_default]
     assert [each.unclean for each in situations(begun, [AllowUnclean(), Crash(1)], "3.9")] == [True]
     for said in (True, False):
-        configured = replace(begun, default_unclean=said)
-        assert [each.unclean for each in situations(configured, [Crash(1)], release)] == [said]
+        described = replace(begun, default_unclean=said)
+        assert [each.unclean for each in situations(described, [Crash(1)], release)] == [said]
         topic = replace(begun, unclean={"t": said}, default_unclean=True)
         assert [each.unclean for each in situations(topic, [Crash(1)], release)] == [said]
 
@@ -356,7 +356,7 @@ def test_the_preferred_leader_of_a_single_replica(release: str) -> None:
     assert worst(in_any_order(cluster(status(1)), ElectPreferred(), Crash(1))) is PartitionHealth.Offline
 
 
-def test_the_worst_path_names_the_clusters_brokers() -> None:
+def test_the_path_to_the_worst_outcome_has_the_clusters_own_brokers() -> None:
     found = str(in_any_order(cluster(status(4, 2)), Crash(4), Return(4), Crash(2)))
     way = [line.partition(". ")[2] for line in found.splitlines() if line.startswith("     ")]
     assert way == [
@@ -505,7 +505,7 @@ class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
     """The same; only the last waiting request of a broker counts, since it determines the broker's final role."""
 
     def receive(self, s: SlowCluster, broker: BrokerId, request: ControlRequest) -> None:
-        """It waits."""
+        """The request waits."""
         replica = PartitionAndReplica(T0, broker)
         before = s.roles[replica]
         super().receive(s, broker, request)
@@ -629,8 +629,8 @@ def test_a_move_under_way_is_described() -> None:
     """From its beginning, not only after the first event."""
     alone = PartitionStatus(ReplicaAssignment((3, 1), (3,), (1,)), 1, (1,), 0)
     lines = iter(str(in_any_order(cluster(alone), Crash(3))).splitlines())
-    for part in ("at worst offline", "adds broker 3 to the ISR", "broker 1 deletes its log", "broker 3 dies"):
-        assert any(part in line for line in lines), part
+    for words in ("at worst offline", "adds broker 3 to the ISR", "broker 1 deletes its log", "broker 3 dies"):
+        assert any(words in line for line in lines), words
 
 
 @pytest.mark.parametrize(

@@ -120,8 +120,8 @@ def test_a_listing_is_refused(name: str, says: str) -> None:
 def test_omissions_and_assumptions_are_reported(name: str, notes: tuple[str, ...]) -> None:
     described = read_cluster(listing(name))
     assert len(described.notes) == len(notes)
-    for text, note in zip(described.notes, notes, strict=True):
-        assert note in text
+    for expected, note in zip(described.notes, notes, strict=True):
+        assert note in expected
     assert complete(described).assumed[: len(notes)] == described.notes
 
 

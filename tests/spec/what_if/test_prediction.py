@@ -96,7 +96,7 @@ def test_an_unclean_leader_may_have_lost_records() -> None:
     assert prediction.exit_code == 0
 
 
-def test_unclean_elections_of_one_topic() -> None:
+def test_unclean_elections_can_be_permitted_for_one_topic() -> None:
     begun = cluster(status(1, 2, isr=(1,)))
     assert after(what_if(begun, AllowUnclean("t"), Crash(1)))[0] == 2
     with pytest.raises(UsageError, match="there is no topic 'u'"):
@@ -231,8 +231,8 @@ def test_changes_are_sorted_worst_first() -> None:
     rows = (offline_before, status(3, 4), status(1, 2, 4), status(1), status(1, 2))
     prediction = what_if(cluster(*rows), Crash(1))
     assert [each.partition.partition for each in prediction.changes] == [3, 4, 2, 0, 1]
-    lines = [row for row in prediction.text(every=True).splitlines() if row.startswith("t-")]
-    assert [row.split()[0] for row in lines] == ["t-3", "t-4", "t-2", "t-0", "t-1"]
+    printed = [row for row in prediction.text(every=True).splitlines() if row.startswith("t-")]
+    assert [row.split()[0] for row in printed] == ["t-3", "t-4", "t-2", "t-0", "t-1"]
     few = [row.split()[0] for row in str(prediction).splitlines() if row.startswith("t-")]
     assert few == ["t-3", "t-4", "t-2"], "unchanged offline partitions are counted, and listed on request"
     assert "5 partitions: 2 offline, 1 under min ISR, 2 online; 2 as before" in str(prediction)
@@ -263,7 +263,7 @@ def test_partition_states_before_and_after_are_reported(
     assert line in str(what_if(unclean, event)).splitlines()
 
 
-def test_known_epochs_continue() -> None:
+def test_epochs_continue_where_they_are_known() -> None:
     begun = replace(cluster(status(1, 2, 3), controller=1), controller_epoch=7)
     assert what_if(begun, Crash(1)).steps[0][0] == Elected(2, 8)
     none_alive = replace(cluster(status(1, 2), live=()), controller=None, controller_epoch=7)
@@ -287,9 +287,9 @@ def test_unclean_elections_have_the_releases_default(release: str) -> None:
     assert any("unclean elections are permitted" in each for each in begun.assumed_of(release)) is before_0_11
     assert f"by default in {release}" in str(prediction)
     for said in (True, False):
-        configured = replace(begun, default_unclean=said)
-        assert after(what_if(configured, Crash(1), release=release))[0] == (2 if said else None)
-        assert configured.assumed_of(release) == ()
+        described = replace(begun, default_unclean=said)
+        assert after(what_if(described, Crash(1), release=release))[0] == (2 if said else None)
+        assert described.assumed_of(release) == ()
     assert after(what_if(replace(begun, unclean={"t": False}), Crash(1), release=release))[0] is None
 
 

@@ -150,7 +150,7 @@ def test_steps_and_unchanged_partitions_are_printed_on_request(asked: Asked) -> 
     assert len(as_json["events"][0]["steps"]) > 3
 
 
-def test_unclean_elections_default_to_the_release(asked: Asked) -> None:
+def test_unclean_elections_have_the_releases_default(asked: Asked) -> None:
     crash = "--isr t-1=3 --live 1,2,3 --crash 3 --release 0.10"
     unsafe, safe = asked(crash), asked(f"{crash} --no-unclean")
     assert "assumed: unclean elections are permitted by default in 0.10.2" in unsafe.out
