@@ -1,4 +1,4 @@
-# Everything a person or CI does here, each target from a fresh clone.
+# All tasks of developers and CI; each target works from a fresh clone.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -14,12 +14,12 @@ QUICK := tests/test_examples.py tests/election tests/statemachines tests/spec/sc
 	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
 	tests/spec/systems/test_replication.py \
 	$(addprefix tests/spec/,test_diagrams.py test_controller_life.py atlas/test_catalogue.py atlas/test_loading.py cli/test_progress.py)
-# Where a machine forbids it, each of the hundred processes that tests start would compile every module anew.
+# If the environment forbids bytecode, each of the hundred processes that tests start compiles every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
 PARTS := long-kafka long-instances long-engines long-reliability long-spark long-systems long-zookeeper long-mutants long-pictures
 
-# What each dependency does for us, once: README's commands, the wheel, Spark's jobs, a run that is resumed.
+# Each dependency's use, tested once: README's commands, the wheel, Spark's jobs, a resumed run.
 CLAIMED := tests/test_packaging.py tests/test_tutorial.py::test_document_examples_hold \
 	$(addprefix tests/spec/,checking/spark/test_engine.py::test_jobs_agree_with_the_reference checking/spark/test_resume.py::test_a_killed_run_is_resumed \
 	checking/traces/test_itf.py checking/graph/test_state_space.py checking/traces/test_tabular.py testing/test_machine.py reports what_if/test_live_zookeeper.py)
@@ -27,7 +27,7 @@ CLAIMED := tests/test_packaging.py tests/test_tutorial.py::test_document_example
 .DEFAULT_GOAL := help
 .PHONY: help check quick test lowest newest lint long long-sequences long-large long-mutation kafka bench dist diagrams docs clean $(PARTS)
 
-help:  ## this list
+help:  ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-16s %s\n", $$1, $$2}'
 
 $(STAMP): pyproject.toml
@@ -37,111 +37,111 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@
 
-check: $(STAMP)  ## explore the controller election on each engine, then show two of Kafka's bugs
+check: $(STAMP)  ## explore the controller election on each engine, then show two bugs of Kafka
 	@$(BIN)/python -m spec.cli.demonstration
 
-# The kernels, so that the workers of the tests do not compile the same side by side.
+# Compile the kernels once, so that parallel test workers do not each compile them.
 $(COMPILED): $(STAMP) $(wildcard spec/checking/local/*.py)
 	$(BIN)/python -m tests.compiling
 	@touch $@
 
-# And those for states of more than four words.
+# Compile the kernels for states of more than four words.
 $(WIDE): $(COMPILED)
 	$(BIN)/python -m tests.compiling --wide
 	@touch $@
 
-quick: $(COMPILED)  ## what every change needs, in a minute: no server, no Spark, no installation
+quick: $(COMPILED)  ## the tests for every change, in a minute: no server, no Spark, no installation
 	$(TEST) -m 'not long and not spark' $(QUICK)
 
-test: $(COMPILED)  ## all that guards a promise, in four minutes: every engine, a real ZooKeeper, a real Spark
+test: $(COMPILED)  ## all tests but the long ones, in four minutes: every engine, a real ZooKeeper, a real Spark
 	$(TEST) -m 'not long'
 
-# In an environment of their own. What numba has compiled stands there, too: beside the source it would replace what
-# another version has. Old versions warn of themselves, which fails no test here.
+# Each uses its own environment. numba's cache is in it too: beside the source, it would replace the cache of another
+# version. Deprecation warnings of old versions fail no test here.
 lowest: RESOLUTION = lowest-direct
-lowest:  ## the oldest versions that pyproject.toml claims: README's commands, Spark's jobs, a resumed run; minutes (PYTHON=python3.12: with that)
+lowest:  ## test with the oldest versions that pyproject.toml allows: README's commands, Spark's jobs, a resumed run; minutes (PYTHON=python3.12 selects a Python)
 newest: RESOLUTION = highest
-newest:  ## the same with the newest versions, for another Python than that of make test: make newest PYTHON=python3.13
+newest:  ## the same with the newest versions; for a Python other than make test's: make newest PYTHON=python3.13
 lowest newest:
 	$(PYTHON) -m venv --clear $(VENV)-$@
 	$(VENV)-$@/bin/python -m pip install --quiet --disable-pip-version-check uv
 	$(VENV)-$@/bin/uv pip install --quiet --python $(VENV)-$@/bin/python --resolution $(RESOLUTION) --editable '.[dev]'
 	NUMBA_CACHE_DIR=$(abspath $(VENV)-$@)/numba $(VENV)-$@/bin/python -m pytest -W default -m 'not long' $(CLAIMED)
 
-long: $(WIDE)  ## every instance, of large ones on the reference engine and on Spark one or two of each system; about an hour
+long: $(WIDE)  ## all long tests, about an hour: every instance, but only one or two large ones of each system on the reference engine and on Spark
 	$(LONG)
 
 $(PARTS): $(COMPILED)
 	$(LONG) $(PART)
 
 long-instances long-systems: $(WIDE)
-long-instances:  ## of that, pinned instances and anomalies
+long-instances:  ## part of long: pinned instances and anomalies
 long-instances: PART = tests/spec/atlas/test_instances.py tests/spec/checking/spark/test_instances.py tests/spec/atlas/test_anomalies.py
 
-long-engines:  ## of that, the reference and the local engine: 20,000 random systems (SYSTEMS_SEED=7: the same again), runs that are killed
+long-engines:  ## part of long: the reference and the local engine, with 20,000 random systems (SYSTEMS_SEED=7 repeats a run) and killed runs
 long-engines: PART = $(filter-out %/spark %.py,$(wildcard tests/spec/checking/*)) $(wildcard tests/spec/checking/test_*.py)
 
-long-reliability:  ## of that, runs that are broken off at moments drawn by lot
+long-reliability:  ## part of long: runs interrupted at random moments
 long-reliability: PART = tests/reliability
 
-long-spark:  ## of that, Spark: every toy by jobs, a cluster that loses a machine
+long-spark:  ## part of long: Spark, with every toy system run as jobs and a cluster that loses a machine
 long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/checking/spark/test_*.py))
 
-long-systems:  ## of that, whole systems to the end and beyond, the gallery, and the tutorial from an installed wheel
+long-systems:  ## part of long: whole systems, simulations and scenarios, the gallery, benchmarks, and the tutorial from an installed wheel
 long-systems: PART = tests/spec/systems tests/spec/scenarios tests/statemachines/test_event_sequences.py tests/spec/what_if tests/gallery \
 	tests/test_benchmarks.py tests/test_packaging.py
 
-long-kafka:  ## of that, Kafka's own classes: every kind of step that two brokers can come to, and long sequences of commands
+long-kafka:  ## part of long: Kafka's own classes, with every kind of reachable step of two brokers and long sequences of commands
 long-kafka: PART = tests/kafka
 long long-kafka: export CONTROL_SEQUENCES = 20000
 
-long-sequences: $(COMPILED)  ## of that only more: 100,000 sequences of commands and of events beside Kafka, 10,000 of requests, a million operations beside ZooKeeper; hours
+long-sequences: $(COMPILED)  ## beyond long, hours: 100,000 sequences of commands and of events beside Kafka, 10,000 of requests, a million operations beside ZooKeeper
 	CONTROL_SEQUENCES=100000 EVENT_SEQUENCES=100000 RECEIVER_SEQUENCES=10000 ZOOKEEPER_OPERATIONS=1000000 $(LONG) \
 		tests/kafka/test_state_machines_beside.py tests/kafka/test_controller_beside.py tests/kafka/test_idle_controller_beside.py tests/kafka/test_receiving_broker.py \
 		tests/zookeeper
 
-long-large: $(WIDE)  ## of that only more: all large instances on the reference engine and on Spark, not one or two of each system; an hour
+long-large: $(WIDE)  ## beyond long, an hour: all large instances on the reference engine and on Spark
 	LARGE_INSTANCES=all $(LONG) tests/spec/atlas/test_instances.py tests/spec/checking/spark/test_instances.py
 
-long-mutation: $(COMPILED)  ## 100 places of election/ and statemachines/ drawn by lot, each changed in one line, and the tests that notice (SEED=7: the same again, MUTANTS=20: fewer)
+long-mutation: $(COMPILED)  ## change 100 random places of election/ and statemachines/ one by one, and list the tests that notice (SEED=7 repeats a run, MUTANTS=20 tries fewer)
 	$(BIN)/python -m tests.random_mutants --size $(or $(MUTANTS),100) $(addprefix --seed=,$(SEED))
 
-long-zookeeper:  ## of that, 200,000 operations beside a real ZooKeeper, and kazoo's own tests on the one in memory
+long-zookeeper:  ## part of long: 200,000 operations beside a real ZooKeeper, and kazoo's own tests on the one in memory
 long-zookeeper: PART = tests/zookeeper tests/spec/testing
 
-long-mutants:  ## of that, what is broken on purpose
+long-mutants:  ## part of long: mutants, which are systems broken on purpose
 long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants.py) tests/election/test_replica_placement.py
 
-long-pictures:  ## of that, what is drawn of each generation, the pages of words, and the command in a hostile world
+long-pictures:  ## part of long: diagrams of each generation, the documents, the site, and the command in hostile environments
 long-pictures: PART = $(addprefix tests/spec/test_,explorer.py trace_formats.py controller_life.py diagrams.py environment_failures.py) tests/spec/cli \
 	tests/statemachines/drawing/test_controller_diagram.py tests/test_tutorial.py tests/test_documents.py tests/test_site.py
 
-kafka: $(COMPILED)  ## Kafka's own classes beside the specification, all there is for the newest release; minutes
+kafka: $(COMPILED)  ## compare Kafka's own classes with the specification, in full for the newest release; minutes
 	$(TEST) tests/kafka
 
-bench: $(STAMP)  ## the engines beside a hand-written search and SPIN, how cost grows, and first starts; by hand, takes minutes
+bench: $(STAMP)  ## compare the engines with a hand-written search and SPIN, and measure scaling and first starts; minutes
 	$(BIN)/python -m benchmarks.compare 3-2-2-2
 	$(BIN)/python -m benchmarks.compare 3-3-3-2 --without reference --without spark
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.start
 
-lint: $(STAMP)  ## style, types and layers
+lint: $(STAMP)  ## check style, types and layers
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-dist: $(STAMP)  ## build the wheel and the sdist in dist/, and try each in an empty environment of each Python that is here; minutes
+dist: $(STAMP)  ## build the wheel and the sdist in dist/, and test each in an empty environment of each installed Python; minutes
 	rm -rf dist
 	$(BIN)/python -m build --quiet --outdir dist .
 	$(BIN)/python -m twine check --strict dist/*
 	DIST=$(abspath dist) $(BIN)/python -m pytest -m 'not long' tests/test_packaging.py
 
-diagrams: $(STAMP)  ## draw diagrams/ anew, from the tables and from what exploring the controller finds
+diagrams: $(STAMP)  ## redraw diagrams/ from the tables and from an exploration of the controller
 	$(BIN)/python -m spec.diagrams diagrams
 
-docs: $(COMPILED)  ## the documentation site, in build/docs: each link is checked, each anomaly explored; two minutes
+docs: $(COMPILED)  ## build the documentation site in build/docs, check its links and explore each anomaly; two minutes
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --conf-dir docs --doctree-dir build/doctrees . build/docs
 
-clean:  ## remove what the other targets made
+clean:  ## remove everything the other targets made
 	rm -rf $(VENV) docs/reference/*/ $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info build dist

@@ -1,4 +1,4 @@
-"""The documentation site: `make docs`. Each page stands at the path that its file has in the repository."""
+"""Sphinx's configuration of the documentation site (`make docs`). Each page has the path of its file."""
 
 import logging
 import sys
@@ -7,7 +7,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-logging.getLogger("transitions").setLevel(logging.WARNING)  # a part of the theme has every logger print
+logging.getLogger("transitions").setLevel(logging.WARNING)  # the theme makes every logger print
 
 project = "kafkaspec"
 version = release = version_of(project)
@@ -25,10 +25,10 @@ extensions = [
 
 myst_heading_anchors = 4
 
-smartquotes = False  # which would take two hyphens of an option for a dash
+smartquotes = False  # it turns the two hyphens of an option into a dash
 highlight_language = "text"
 
-default_role = "py:obj"  # a name in backticks leads to its entry, if it has one
+default_role = "py:obj"  # a name in backticks links to its entry, if it has one
 autodoc_default_options = {"members": True, "undoc-members": True}
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
@@ -38,4 +38,4 @@ html_theme = "furo"
 html_title = project
 html_copy_source = False
 html_show_copyright = False
-toc_object_entries = False  # thousands of names, of which each page would have all
+toc_object_entries = False  # otherwise every page would list thousands of names

@@ -1,7 +1,7 @@
-"""Docstrings as autodoc shows them: plain text with backticks becomes reStructuredText.
+"""Converts docstrings for autodoc: plain text with backticks becomes reStructuredText.
 
-What is laid out by hand, such as a table or a program, is shown as it stands. A constant or a type that a package
-takes from a module of its own has its docstring there.
+Hand-made layout, such as a table or a program, is shown verbatim. A constant or a type that a package re-exports from
+one of its modules keeps the docstring of that module.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from statemachines.changes.change import KafkaChange
 
 COLUMNS: Final = re.compile(r"\S {3,}\S")
 SECTION: Final = re.compile(r"(Args|Raises|Returns|Yields):")
-"""What Google's style makes lists of."""
+"""The sections that Google's style turns into lists."""
 ITEM: Final = re.compile(r" *(- |>>> )")
 NAME: Final = re.compile(r"(`[^`]+`)(?=\w)")
 
 
 def docstring_of(package: str, word: str) -> str:
-    """What is said of a constant or a type of a package: by itself, or below its definition; empty if nothing is."""
+    """Return the docstring of a package's constant or type: its own, or the one below its definition, or ''."""
     value = getattr(sys.modules[package], word)
     if isinstance(value, KafkaChange):
         return str(value)
@@ -43,12 +43,12 @@ def docstring_of(package: str, word: str) -> str:
 def _below_definition(module: str, word: str) -> str:
     try:
         return "\n".join(ModuleAnalyzer.for_module(module).find_attr_docs().get(("", word), ())).strip()
-    except PycodeError:  # it is no Python source
+    except PycodeError:  # the module has no Python source
         return ""
 
 
 def restructured(docstring: str) -> str:
-    r"""A docstring as reStructuredText.
+    r"""Return a docstring as reStructuredText.
 
     >>> print(restructured("Both:\n\n    a   the first\n    b   the second\n\nare `X`s."))
     Both:
@@ -82,18 +82,18 @@ def _restructured(docstring: str) -> Iterator[str]:
 
 
 def _is_laid_out(block: list[str]) -> bool:
-    """Whether lines have columns, or are indented and no item of a list."""
+    """Return whether the lines have columns, or are indented without being a list item."""
     return not ITEM.match(block[0]) and any(line.startswith(" ") or COLUMNS.search(line) for line in block)
 
 
 def show(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
-    """Replace a docstring by what is shown of it."""
+    """Replace the lines of a docstring with their reStructuredText."""
     text = docstring_of(*name.rpartition(".")[::2]) if what == "data" else "\n".join(lines)
-    if text.startswith("Alias for field number"):  # as Python says of a field of which nobody says anything
+    if text.startswith("Alias for field number"):  # Python's default for a field without a docstring
         text = ""
     lines[:] = str(GoogleDocstring(restructured(text))).split("\n")
 
 
 def setup(app: Sphinx) -> None:
-    """Connect it."""
+    """Register the conversion with Sphinx."""
     app.connect("autodoc-process-docstring", show)

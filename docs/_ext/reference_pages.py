@@ -1,7 +1,7 @@
-"""The pages of reference that are made of the product's own data: systems, anomalies, and what can be imported.
+"""Reference pages generated from the product's own data: systems, anomalies and the API.
 
-They are Markdown, written into `docs/reference/` before Sphinx looks which pages there are. Each anomaly is explored
-without its fix; if it does not come out as recorded, that is a warning, and a warning fails the build.
+They are Markdown, written into `docs/reference/` before Sphinx lists its pages. Each anomaly is explored without its
+fix. A result that differs from the record is a warning, and a warning fails the build.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from spec.reports.sequence_diagram import svg
 from spec.systems import SYSTEMS
 
 PACKAGES: Final = ("election", "spec.language", "spec.checking", "spec.testing", "spec.reports", "spec.scenarios")
-"""What is imported from as a whole."""
+"""Packages whose public names are imported from the package itself."""
 MODULE_BY_MODULE: Final = ("statemachines", "spec.what_if")
-"""What is imported from module by module."""
+"""Packages whose public names are imported from their modules."""
 
 _log = logging.getLogger(__name__)
 
 
 def modules() -> Iterator[str]:
-    """The names of all modules that have a page."""
+    """Yield the names of all modules that have a page."""
     yield from PACKAGES
     for package in MODULE_BY_MODULE:
         yield package
@@ -47,13 +47,13 @@ def modules() -> Iterator[str]:
 
 
 def constants(module: ModuleType) -> list[str]:
-    """The public words of a module that are neither classes nor functions, of which autodoc would pass over some."""
+    """Return a module's public names that are neither classes nor functions; autodoc omits some of these."""
     words = {word: getattr(module, word) for word in getattr(module, "__all__", ())}
     return [word for word, it in words.items() if not (isclass(it) or isroutine(it) or hasattr(it, "__wrapped__"))]
 
 
 class Pages:
-    """Writes pages by their templates into a directory."""
+    """Writes pages from templates into a directory."""
 
     def __init__(self, directory: Path) -> None:
         self.directory = directory
@@ -67,11 +67,11 @@ class Pages:
         self.templates.filters.update(plain=plain, value=show)
 
     def write(self, page: str, template: str, /, **given: Any) -> None:
-        """Write a page."""
+        """Write a page from a template."""
         self.put(page, self.templates.get_template(template).render(given))
 
     def put(self, name: str, text: str) -> None:
-        """Write a file. One that says the same already stays as it is: Sphinx need not read it again."""
+        """Write a file, unless it already has this text: Sphinx then need not read it again."""
         file = self.directory / name
         self.written.add(file)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ class Pages:
             file.write_text(text, encoding="utf-8")
 
     def remove_others(self) -> None:
-        """Remove what an earlier build has written, and this one has not."""
+        """Remove files of an earlier build that this build has not written."""
         for file in {*self.directory.glob("*/*")} - self.written:
             file.unlink()
 
@@ -120,17 +120,17 @@ def write_system(pages: Pages, system: Mapping[str, Any]) -> None:
 
 
 def by_valuation(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Releases in a row that have the same switches, in words, each with these."""
+    """Yield each range of consecutive releases with the same switches, as text, with these switches."""
     for valuation, same in groupby(releases, key=releases.__getitem__):
         names = [*same]
         yield names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}", valuation
 
 
 def write_anomaly(pages: Pages, row: Anomaly) -> None:
-    """Write the page of an anomaly, with the shortest way there."""
+    """Write the page of an anomaly, with its shortest trace."""
     _, result = next(row.sides())
     if result.headline != row.recorded("off"):
-        _log.warning("%s: %s is recorded, and found is: %s", row.id, row.recorded("off"), result.headline)
+        _log.warning("%s: recorded %s, found %s", row.id, row.recorded("off"), result.headline)
     trace = result.counterexample
     pictured = trace is not None and has_lanes(trace)
     if trace is not None and pictured:
@@ -142,5 +142,5 @@ def write_anomaly(pages: Pages, row: Anomaly) -> None:
 
 
 def setup(app: Sphinx) -> None:
-    """Connect it."""
+    """Register the generator with Sphinx."""
     app.connect("builder-inited", write_all)

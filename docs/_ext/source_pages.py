@@ -1,6 +1,6 @@
-"""Links to files that are no pages: a source has a page that shows it, a picture is copied, a folder is listed.
+"""Links to files that are not pages: a source file is shown on a page, a picture is copied, a folder is listed.
 
-So a link leads to the same on the site as where the repository is browsed, and its page has the same path.
+So a link works on the site as it does in the repository, and its page has the same path.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sphinx.util.osutil import relative_uri
 
 
 def resolve(app: Sphinx, document: nodes.document) -> None:
-    """Lead the links of a page that has been read to the pages of files."""
+    """Point a page's links to files at the pages of these files."""
     page = app.env.docname
     for node in list(document.findall(_may_be_a_file)):
         target = Path(app.srcdir, page).parent.joinpath(node["reftarget"]).resolve()
@@ -35,7 +35,7 @@ def _pictures_in(folder: Path, path: str) -> list[str]:
 
 
 def _may_be_a_file(node: nodes.Node) -> bool:
-    """Whether MyST would offer it to be saved, or knows no page of that name, as of a folder."""
+    """Return whether MyST treats the link as a download, or finds no page for it, as for a folder."""
     if isinstance(node, addnodes.pending_xref):
         return bool(node["reftype"] == "myst" and not node.get("refdomain"))
     return isinstance(node, addnodes.download_reference)
@@ -49,18 +49,18 @@ def _address(app: Sphinx, path: str) -> str:
 
 
 def _linked(env: BuildEnvironment) -> dict[str, set[str]]:
-    """The files to which each page links."""
+    """Return the files to which each page links."""
     linked: dict[str, set[str]] = vars(env).setdefault("linked_files", {})
     return linked
 
 
 def forget(app: Sphinx, env: BuildEnvironment, page: str) -> None:
-    """Forget the links of a page that will be read again."""
+    """Forget the links of a page that Sphinx will read again."""
     _linked(env).pop(page, None)
 
 
 def pages(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Make the pages of all files to which a page links."""
+    """Yield a page for each linked source file and folder; copy linked pictures."""
     for path in sorted(set().union(*_linked(app.env).values())):
         file = Path(app.srcdir, path)
         if file.suffix == ".svg":
@@ -79,13 +79,13 @@ def _listing(folder: Path) -> str:
 
 
 def _highlighted(app: Sphinx, file: Path) -> str:
-    builder: Any = app.builder  # only that of HTML makes pages
+    builder: Any = app.builder  # always the HTML builder, since no other collects pages
     language = "python" if file.suffix == ".py" else "text"
     return str(builder.highlighter.highlight_block(file.read_text(encoding="utf-8"), language))
 
 
 def setup(app: Sphinx) -> None:
-    """Connect all of it."""
+    """Register the handlers with Sphinx."""
     app.connect("doctree-read", resolve)
     app.connect("env-purge-doc", forget)
     app.connect("html-collect-pages", pages)
