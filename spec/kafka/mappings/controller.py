@@ -299,5 +299,5 @@ def _broker_of(before: ClusterAtWork, step: Step) -> int | None:
     return broker
 
 
-def _position(me: Any) -> Position:
-    return Position(me.doing, me.active, me.started, me.listens, me.listening)
+def _position(me: ControllerProcess) -> Position:
+    return Position(me.agenda, me.active, me.failover_done, me.handlers_registered, me.listener_agenda)
