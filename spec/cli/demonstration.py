@@ -1,6 +1,6 @@
 """`make check`: the controller election on each engine, then two bugs of Kafka, each without its fix and with it.
 
-Exits 0 when all came out as it is pinned, 1 when something did not, else as the command does.
+Exit code 0: everything equals the pinned results; 1: something differs; others as the command has them.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from spec.language.errors import UsageError
 
 LARGE: Final = "controller-election, two brokers"
 SMALL: Final = "controller-election, one election"
-"""What the reference engine explores in seconds."""
+"""An instance that the reference engine explores in seconds."""
 BUGS: Final = ("B4", "B1")
 DRIVER_LEVEL: Final = 8_000
 """States of a level that Spark expands by a job, so that it does some of the largest."""
 
 
 def main() -> int:
-    """Run it, and give the exit code."""
+    """Run the demonstration and return its exit code."""
     pinned = {each.name: each for each in instances()}
     wrong = 0
     try:
@@ -48,20 +48,20 @@ def main() -> int:
             raise
         print_note(failure)
         return failure.exit
-    say("\nAll as it is known to be." if not wrong else f"\n{wrong} of them did not come out as pinned.")
+    say("\nEverything came out as pinned." if not wrong else f"\n{wrong} of them differ from the pinned results.")
     return 1 if wrong else 0
 
 
 def say(text: str) -> None:
-    """Print it at once: a person waits."""
+    """Print at once, since a person is waiting."""
     print(text, flush=True)
 
 
 def differs(instance: PinnedInstance, engine: Engine | str, title: str) -> bool:
-    """Explore it and print a line on it, and say whether it is wrong: not as pinned, or Spark ran no job.
+    """Explore an instance and print one line; returns whether it differs from its pin, or Spark ran no job.
 
     Raises:
-        KeyboardInterrupt: it was interrupted.
+        KeyboardInterrupt: the exploration was interrupted.
     """
     result = _decided(check(instance.specification(), engine=engine))
     jobs = "" if result.jobs is None else f", {result.jobs.levels} levels as Spark jobs"
@@ -71,19 +71,19 @@ def differs(instance: PinnedInstance, engine: Engine | str, title: str) -> bool:
     )
     is_as_pinned = figures_of(result) == instance.figures()
     if not is_as_pinned:
-        say(f"    but found is {figures_of(result)}, and pinned {instance.figures()}")
+        say(f"    found {figures_of(result)}, pinned {instance.figures()}")
     return not is_as_pinned or (result.jobs is not None and not result.jobs.levels)
 
 
 def _bug_differs(name: str) -> bool:
-    """Print a row of the atlas with its counterexample in brief, and say whether a side is not as recorded."""
+    """Print an anomaly with its counterexample in brief; returns whether a side differs from its record."""
     row = anomaly_named(name)
     say(f"\n{row.id}, {row.ticket}: {row.sentence}")
     outcome = row.explore()
     for result in outcome.results.values():
         for each in _decided(result).counterexamples:
             say(f"\n{brief(row.specification('off'), each)}")
-    say(f"\n{outcome.conclusion()}\nThe whole of it: kafkaspec anomalies {name}")
+    say(f"\n{outcome.conclusion()}\nIn full: kafkaspec anomalies {name}")
     return not outcome.as_recorded
 
 
@@ -94,7 +94,7 @@ def _decided(result: Result) -> Result:
 
 
 def _compile(instance: PinnedInstance, *, with_spark: bool) -> None:
-    """Have the kernels for states of this width, with a line if they have to be compiled."""
+    """Load the kernels for states of this width, and print a line if they must be compiled."""
     words = Model(instance.specification()).layout.words
     loads = [load]
     if with_spark:

@@ -51,7 +51,7 @@ def test_only_verdicts_are_printed(without_spark: None, capfd: pytest.CaptureFix
     assert err == ""
     assert out.count(f": {TINY.distinct_states} states, depth {TINY.depth}, ") == 2
     assert out.count("kafkaspec anomalies B1\n") == 1
-    assert out.endswith("All as it is known to be.\n")
+    assert out.endswith("Everything came out as pinned.\n")
 
 
 def test_an_interruption_ends_it(
