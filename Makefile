@@ -142,6 +142,7 @@ diagrams: $(STAMP)  ## redraw diagrams/ from the tables and from an exploration 
 
 docs: $(COMPILED)  ## build the documentation site in build/docs, check its links and explore each anomaly; two minutes
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going --conf-dir docs --doctree-dir build/doctrees . build/docs
+	@echo "The site begins at build/docs/docs/index.html"
 
 clean:  ## remove everything the other targets made
 	rm -rf $(VENV) docs/reference/*/ $(VENV)-lowest $(VENV)-newest .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache *.egg-info build dist

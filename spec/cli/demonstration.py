@@ -114,7 +114,9 @@ def _spark_engine() -> Engine | None:
     """The Spark engine, if it can run here."""
     try:
         from spec.checking.spark import SparkEngine
+        from spec.checking.spark.session import require_java
 
+        require_java()
         return SparkEngine(driver_level=DRIVER_LEVEL)
     except UsageError as missing:
         say(f"Spark is left out: {missing}\n")

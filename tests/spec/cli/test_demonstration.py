@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -36,26 +37,28 @@ def test_spark_without_a_job_fails(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.fixture
-def without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """On small instances, on a machine without Java."""
     pinned = [replace(TINY, name=name) for name in (LARGE, demonstration.SMALL)]
     monkeypatch.setattr(demonstration, "instances", lambda: pinned)
     monkeypatch.setattr(demonstration, "BUGS", ("B1",))
-    monkeypatch.setattr(demonstration, "_spark_engine", lambda: None)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.delenv("JAVA_HOME", raising=False)
 
 
-def test_only_verdicts_are_printed(without_spark: None, capfd: pytest.CaptureFixture[str]) -> None:
+def test_only_verdicts_are_printed(without_java: None, capfd: pytest.CaptureFixture[str]) -> None:
     """One line for each engine, and a bug with the command that prints its trace; no progress."""
     assert main() == 0
     out, err = capfd.readouterr()
     assert err == ""
     assert out.count(f": {TINY.distinct_states} states, depth {TINY.depth}, ") == 2
     assert out.count("kafkaspec anomalies B1\n") == 1
+    assert "Spark is left out: the Spark engine needs Java" in out
     assert out.endswith("Everything came out as pinned.\n")
 
 
 def test_an_interruption_ends_it(
-    without_spark: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    without_java: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It ends as the command does, with one line; nothing further is explored."""
     interrupted: Result = SimpleNamespace(verdict="interrupted")  # type: ignore[assignment]
