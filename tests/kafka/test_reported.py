@@ -69,7 +69,7 @@ def test_k1_who_reads_that_there_is_no_controller_stands_for_election(name: str)
     following = PathFollower(model)
     with of_release(Harness, CHANGED) as kafka:
         deviation = following.follow(kafka, path)
-    assert str(deviation) == "brokers.0.doing is Idle, and by the specification Elect"
+    assert str(deviation) == "brokers.0.doing is Idle; the specification says Elect"
     with of_release(lambda release: Harness(release, "K1"), CHANGED) as changed:
         assert following.follow(changed, path) is None
         assert changed.run(following.task_along(path)).seen[-1]["controller"] is not None
@@ -115,7 +115,7 @@ def test_k10_the_changed_controller_reads_its_writes_back() -> None:
     model, path = into("K10", ["answer_alter_partition"])
     following = PathFollower(model)
     with of_release(PathRunner, CHANGED) as kafka:
-        assert str(following.follow(kafka, path)) == "Kafka does not come to where this step can be seen"
+        assert str(following.follow(kafka, path)) == "Kafka does not reach the point where this step can be seen"
     mended = of(CHANGED, **FEW, lost_replies=True, read_back_alteration=True)
     with of_release(lambda release: PathRunner(release, "K10"), CHANGED) as changed:
         assert following.follow(changed, path) is None
