@@ -1,4 +1,4 @@
-"""A pytest plugin: kept traces and pinned instances become tests; tests of clients get a ZooKeeper in memory.
+"""A pytest plugin: saved traces and pinned instances become tests; tests of clients get a ZooKeeper in memory.
 
     pytest_plugins = ["spec.pytest_plugin"]
 
@@ -40,11 +40,11 @@ OWN = "kafkaspec_specs"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the configuration key."""
-    parser.addini(OWN, "Files and modules with specifications that kept traces and instances may name.", "linelist")
+    parser.addini(OWN, "Files and modules with specifications that saved traces and instances may name.", "linelist")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Collect kept traces and pinned instances."""
+    """Collect saved traces and pinned instances."""
     if file_path.name.endswith(".itf.json") and _is_ours(file_path):
         return TraceFile.from_parent(parent, path=file_path)
     if file_path.name == INSTANCES or file_path.name.endswith(f".{INSTANCES}"):
@@ -118,7 +118,7 @@ class _Test(pytest.Item):
 
 
 class TraceFile(pytest.File):
-    """A kept trace."""
+    """A saved trace."""
 
     def collect(self) -> Iterable[pytest.Item]:
         """One test."""

@@ -37,7 +37,7 @@ def diagram(what: str, release: str | None, form: str, output: Path | None) -> N
     from spec.diagrams import draw
 
     if what.endswith(".json"):
-        raise click.UsageError(f"{what} is a kept trace: draw it with `kafkaspec sequence {what}`")
+        raise click.UsageError(f"{what} is a saved trace: draw it with `kafkaspec sequence {what}`")
     with Progress() as progress:
 
         def compiling(statistics: Statistics) -> None:

@@ -1,4 +1,4 @@
-"""`kafkaspec explain`: why an action can or cannot happen in a state of a kept trace.
+"""`kafkaspec explain`: why an action can or cannot happen in a state of a saved trace.
 
 `spec.checking.traces.explain` does the work.
 """
@@ -16,7 +16,7 @@ from spec.cli.running import replay_trace
 from spec.cli.streams import print_result
 
 
-@click.command(short_help="Explain which actions can happen in a state of a kept trace, and why others cannot.")
+@click.command(short_help="Explain which actions can happen in a state of a saved trace, and why others cannot.")
 @click.argument("file", type=PLACE)
 @single_value(
     "--step", "state", type=COUNT, metavar="N", help="The number of the state in the trace; default: the last."

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from spec.explorer import ExplorerModel
 
 
-@click.command(short_help="Write or serve a page for stepping through SYSTEM or a kept trace.")
+@click.command(short_help="Write or serve a page for stepping through SYSTEM or a saved trace.")
 @system_options
 @single_value(
     "--states",

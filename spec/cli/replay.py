@@ -1,4 +1,4 @@
-"""`kafkaspec replay`: replay a scenario, follow or print a kept trace, replay an anomaly on real brokers."""
+"""`kafkaspec replay`: replay a scenario, follow or print a saved trace, replay an anomaly on real brokers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from spec.cli.running import blaming_author, read_run, replay_trace, run_check
 from spec.cli.streams import print_result
 
 
-@click.command(short_help="Replay a scenario, a kept trace, or an anomaly on real brokers.")
+@click.command(short_help="Replay a scenario, a saved trace, or an anomaly on real brokers.")
 @click.argument("what", required=False, type=TEXT, metavar="[SCENARIO|FILE|ID]")
 @single_value(
     "--on", "release", type=TEXT, metavar="R", help="The release of Kafka on which to replay ID, such as 3.9.1."
@@ -52,7 +52,7 @@ def replay(
     own: str | None,
     as_json: bool,
 ) -> None:
-    """Replay a scenario, a kept trace, or an anomaly. Without an argument, list the scenarios.
+    """Replay a scenario, a saved trace, or an anomaly. Without an argument, list the scenarios.
 
     SCENARIO is the name of a well-known story or the beginning of its name, or FILE.txt with a transcript of your
     own. The specification takes each step, and the command prints the changes. Exits 0 if everything happens as the

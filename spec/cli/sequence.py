@@ -1,4 +1,4 @@
-"""`kafkaspec sequence`: draw a kept trace as a sequence diagram (`spec.reports.sequence_diagram`)."""
+"""`kafkaspec sequence`: draw a saved trace as a sequence diagram (`spec.reports.sequence_diagram`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from spec.cli.output import write_output
 from spec.cli.running import read_run
 
 
-@click.command(short_help="Draw a kept trace as a sequence diagram.")
+@click.command(short_help="Draw a saved trace as a sequence diagram.")
 @click.argument("file", type=PLACE)
 @single_value(
     "--format",

@@ -6,7 +6,7 @@ characters at all, and UTF-8 no lone surrogates. So every character that Python 
 a Python literal.
 
 Text is escaped where it becomes part of a line or a page; colours and line ends of reports are added afterwards.
-Output for programs, such as JSON and kept traces, stays exact.
+Output for programs, such as JSON and saved traces, stays exact.
 """
 
 from __future__ import annotations

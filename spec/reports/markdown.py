@@ -98,7 +98,7 @@ def _trace(trace: Trace, heading: str) -> Iterator[str]:
         if len(diagram) <= LARGEST:
             yield from _fenced("mermaid", diagram)
         else:
-            yield "Its sequence diagram is too large for Mermaid; `kafkaspec sequence` draws a kept trace as SVG."
+            yield "Its sequence diagram is too large for Mermaid; `kafkaspec sequence` draws a saved trace as SVG."
     yield ""
     yield from _fenced("text", str(trace))
 

@@ -48,7 +48,7 @@ depth = 5
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A user's project: a specification, and a folder of tests with a kept trace and a pinned instance."""
+    """A user's project: a specification, and a folder of tests with a saved trace and a pinned instance."""
     (tmp_path / "own.py").write_text(OWN)
     (tmp_path / "pytest.ini").write_text("[pytest]\nkafkaspec_specs =\n    own.py\n")
     tests = tmp_path / "tests"

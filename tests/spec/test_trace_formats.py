@@ -58,7 +58,7 @@ def trace_of(anomaly: str) -> Trace:
 
 
 def recorded(anomaly: str) -> RecordedTrace:
-    """Return a kept trace. The command finds the system by its name, under the newest release."""
+    """Return a saved trace. The command finds the system by its name, under the newest release."""
     return RecordedTrace.of(subject_of(anomaly), trace_of(anomaly), anomaly_named(anomaly).system)
 
 

@@ -1,4 +1,4 @@
-"""Constants as text: for `--set NAME=VALUE`, and in kept traces.
+"""Constants as text: for `--set NAME=VALUE`, and in saved traces.
 
 A boolean is `true` or `false`, a string has no quotes, a member of an enumeration is its name, one of several forms
 is its printed form. Everything else is as in Python: `None`, `b"x"`, `("x", 2)`, `{1, 2}`, `frozenset({1})`. Sets

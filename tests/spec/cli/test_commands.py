@@ -677,7 +677,7 @@ TEXT_ERRORS = {
         "--trace nowhere/trace.itf.json: the directory nowhere does not exist"
     ),
     "replay trace.itf.json": "trace.itf.json cannot be read: No such file or directory",
-    "diagram trace.itf.json": "trace.itf.json is a kept trace: draw it with `kafkaspec sequence trace.itf.json`",
+    "diagram trace.itf.json": "trace.itf.json is a saved trace: draw it with `kafkaspec sequence trace.itf.json`",
     "graph own.py:Counter --nodes 2": "the graph has more than 2 nodes: use --by, such as --by s.",
     "list nothing": "no system is called nothing; there are",
     "explore trace.itf.json": "trace.itf.json cannot be read: No such file or directory",

@@ -101,7 +101,7 @@ def test_a_diagram_that_mermaid_does_not_draw_is_left_out() -> None:
     long = replace(trace, steps=trace.steps * (markdown.LARGEST // 20))
     text = to_markdown(replace(result, counterexamples=(long,)))
     assert "sequenceDiagram" not in text
-    assert "`kafkaspec sequence` draws a kept trace as SVG" in text
+    assert "`kafkaspec sequence` draws a saved trace as SVG" in text
 
 
 def test_dead_actions_are_named() -> None:

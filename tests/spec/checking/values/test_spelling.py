@@ -293,7 +293,7 @@ class Two(Specification[Doors]):
 
 
 def test_members_of_two_enumerations_with_the_same_name(tmp_path: Path) -> None:
-    """Each is written with its class in every output. The kept trace is followed and explained."""
+    """Each is written with its class in every output. The saved trace is followed and explained."""
     trace = check(Two(), engine="reference").counterexample
     assert trace is not None
     text = str(trace)
@@ -425,7 +425,7 @@ class Counts(Specification[Huge]):
 
 
 def test_integers_are_written_however_large(tmp_path: Path) -> None:
-    """A kept trace with them is followed. ITF has their decimal digits."""
+    """A saved trace with them is followed. ITF has their decimal digits."""
     replay = Replay(Counts())
     replay.do(replay.enabled[1])
     (step,) = replay.run.steps
