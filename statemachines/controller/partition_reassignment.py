@@ -27,8 +27,7 @@ partition is lost, its data deleted, if none of its remaining replicas is in syn
 cancelled or replaced when only replicas that it had added are in the ISR; or, until 2.6, if the leader shrinks the
 ISR between the check and B3. The KRaft controller refuses such a cancellation; `keep_in_sync` proposes that. And if
 U3 removes the leader while other replicas could lead, none is elected before B3, though the partition is online
-[KAFKA-14808]; `keep_leader` proposes to refuse that, but for a cancellation, which
-comes to B3 at once.
+[KAFKA-14808]; `keep_leader` proposes to refuse that, except for a cancellation, which reaches B3 at once.
 
 Until 2.3 it was different: see `zk_reassignment` [KAFKA-8345, 2.4].
 
