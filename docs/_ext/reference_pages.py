@@ -10,7 +10,6 @@ import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
 from inspect import isclass, isroutine
-from itertools import groupby
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
@@ -21,7 +20,7 @@ from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
 from spec.atlas.anomalies import Anomaly, anomalies
-from spec.atlas.catalogue import described
+from spec.atlas.catalogue import by_valuation, described
 from spec.atlas.loading import specification, system_named
 from spec.checking.values.text import show
 from spec.reports.content import has_lanes
@@ -117,13 +116,6 @@ def write_system(pages: Pages, system: Mapping[str, Any]) -> None:
         releases=[*by_valuation(system["releases"])],
         anomalies=[row for row in anomalies() if row.system == name],
     )
-
-
-def by_valuation(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield each range of consecutive releases with the same switches, as text, with these switches."""
-    for valuation, same in groupby(releases, key=releases.__getitem__):
-        names = [*same]
-        yield names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}", valuation
 
 
 def write_anomaly(pages: Pages, row: Anomaly) -> None:

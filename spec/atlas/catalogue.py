@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
 from spec.atlas.anomalies import Anomaly, anomalies
@@ -194,18 +195,17 @@ def _properties(system: type[Specification]) -> Iterator[Row]:
         yield each.name, f"[{witness}off: --set {name}={show(value)}] {each.doc}"
 
 
+def by_valuation(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Consecutive releases with the same switches: their range, as text, and these switches."""
+    for valuation, same in groupby(distinct(releases), key=releases.__getitem__):
+        names = [*same]
+        yield names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}", valuation
+
+
 def _releases(releases: Mapping[str, Mapping[str, Any]]) -> Iterator[Row]:
-    """Consecutive releases with the same switches, each with the switches that differ from the row before."""
-    runs: list[tuple[list[str], Mapping[str, Any]]] = []
-    for release in distinct(releases):
-        valuation = releases[release]
-        if runs and runs[-1][1] == valuation:
-            runs[-1][0].append(release)
-        else:
-            runs.append(([release], valuation))
+    """Ranges of releases, each with the switches that differ from the range before."""
     before: Mapping[str, Any] = {}
-    for names, valuation in runs:
-        span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    for span, valuation in by_valuation(releases):
         changed = {name: value for name, value in valuation.items() if name not in before or before[name] != value}
         yield span, ", ".join(f"{name} = {show(value)}" for name, value in changed.items())
         before = valuation
