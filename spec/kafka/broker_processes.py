@@ -25,11 +25,11 @@ from pathlib import Path
 from typing import Final, NamedTuple, Self
 
 from election.ids import BrokerId
-from spec.kafka.changes import class_path_with
 from spec.kafka.classes import compiled
 from spec.kafka.jars import locked
 from spec.kafka.java import BRIEFLY, java
 from spec.kafka.java_sources import SOURCES
+from spec.kafka.patches import class_path_with
 from spec.kafka.proxy import Address
 from spec.language.errors import EnvironmentFailed
 
@@ -209,19 +209,19 @@ class Processes:
 
     Args:
         release: one with a lock file, such as 3.9.1.
-        change: of Kafka's source, if it is not to be as it is (`spec.kafka.changes`).
+        patch: the name of a patch of Kafka's source (`spec.kafka.patches`); none by default.
 
     Raises (when it is entered):
         UsageError: no Java, no compiler, or a jar cannot be downloaded.
         EnvironmentFailed: compiled classes cannot be stored.
     """
 
-    def __init__(self, release: str, change: str = "") -> None:
-        self.release, self.change = release, change
+    def __init__(self, release: str, patch: str = "") -> None:
+        self.release, self.patch = release, patch
 
     async def __aenter__(self) -> Self:
         with_java = java()
-        jars = [jar for jar in class_path_with(self.change, self.release) if not jar.name.startswith(UNUSED_BINDING)]
+        jars = [jar for jar in class_path_with(self.patch, self.release) if not jar.name.startswith(UNUSED_BINDING)]
         classes = compiled("replay", sorted((SOURCES / "replay").rglob("*.java")), self.release, jars, with_java)
         path = os.pathsep.join(map(str, [classes, *jars]))
         self.java_version = with_java.version

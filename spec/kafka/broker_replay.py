@@ -135,7 +135,7 @@ def replay(
     tell: Callable[[str], None] = lambda line: None,
     afterwards: float = AFTERWARDS,
     patience: float = PATIENCE,
-    change: str = "",
+    patch: str = "",
 ) -> ReplayOutcome:
     """Replay a script on processes of its release. All of them have ended when this returns or raises.
 
@@ -144,7 +144,7 @@ def replay(
         tell: receives each line of the report at once.
         afterwards: seconds after the last step in which nothing may happen.
         patience: seconds to wait for an expected event.
-        change: of Kafka's source, if it is not to be as it is (`spec.kafka.changes`).
+        patch: the name of a patch of Kafka's source (`spec.kafka.patches`); none by default.
 
     Raises:
         UsageError: no Java, no compiler, or a jar cannot be downloaded.
@@ -152,7 +152,7 @@ def replay(
     """
 
     async def replayed() -> ReplayOutcome:
-        async with BrokerReplay(script, tell, patience, change) as replaying:
+        async with BrokerReplay(script, tell, patience, patch) as replaying:
             return await replaying.run(afterwards)
 
     return asyncio.run(replayed())
@@ -166,9 +166,9 @@ class BrokerReplay:
     """A script and its processes, from `__aenter__` to `__aexit__`, even if the body fails."""
 
     def __init__(
-        self, script: Script, tell: Callable[[str], None], patience: float = PATIENCE, change: str = ""
+        self, script: Script, tell: Callable[[str], None], patience: float = PATIENCE, patch: str = ""
     ) -> None:
-        self.script, self.tell, self.patience, self.change = script, tell, patience, change
+        self.script, self.tell, self.patience, self.patch = script, tell, patience, patch
         self.specified = Replay(script.specification)
         self._done: list[TraceStep] = []
         self._followed = 0
@@ -182,7 +182,7 @@ class BrokerReplay:
 
     async def __aenter__(self) -> Self:
         async with AsyncExitStack() as stack:
-            self._processes = await stack.enter_async_context(Processes(self.script.release, self.change))
+            self._processes = await stack.enter_async_context(Processes(self.script.release, self.patch))
             stack.push_async_callback(self._await_nothing)
             self._zookeeper: ZooKeeperProcess = await self._processes.zookeeper()
             self._ends[None] = asyncio.create_task(self._zookeeper.ended())

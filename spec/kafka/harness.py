@@ -74,15 +74,15 @@ class Harness(JavaProcess):
 
     Args:
         release: one that can run, such as 3.9.1 (`release_run`).
-        change: of Kafka's source, if it is not to be as it is (`spec.kafka.changes`).
+        patch: the name of a patch of Kafka's source (`spec.kafka.patches`); none by default.
 
     Raises (when it is entered; the first also when it is made):
         UsageError: the release cannot run; no Java, no compiler, or a jar cannot be downloaded.
         EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
 
-    def __init__(self, release: str, change: str = "") -> None:
-        super().__init__(release, "harness", _sources(release), "kafkaspec.Main", change)
+    def __init__(self, release: str, patch: str = "") -> None:
+        super().__init__(release, "harness", _sources(release), "kafkaspec.Main", patch)
 
     def run(self, task: Task) -> Response:
         """The response to a task.

@@ -14,10 +14,10 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Final, Self, TypeVar
 
-from spec.kafka.changes import class_path_with
 from spec.kafka.classes import compiled
 from spec.kafka.jars import class_path
 from spec.kafka.java import BRIEFLY, java
+from spec.kafka.patches import class_path_with
 from spec.language.errors import EnvironmentFailed
 
 __all__ = ["JavaProcess"]
@@ -47,15 +47,15 @@ class JavaProcess:
         what: a word that names the Java program.
         sources: its Java files.
         main: its main class.
-        change: of Kafka's source, if it is not to be as it is (`spec.kafka.changes`).
+        patch: the name of a patch of Kafka's source (`spec.kafka.patches`); none by default.
 
     Raises (when it is entered):
         UsageError: no Java, no compiler, or a jar cannot be downloaded.
         EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
 
-    def __init__(self, release: str, what: str, sources: Sequence[Path], main: str, change: str = "") -> None:
-        self.release, self.change = release, change
+    def __init__(self, release: str, what: str, sources: Sequence[Path], main: str, patch: str = "") -> None:
+        self.release, self.patch = release, patch
         self._what, self._sources, self._main = what, sources, main
         self._lines: SimpleQueue[str] = SimpleQueue()
         self._is_late = False
@@ -67,7 +67,7 @@ class JavaProcess:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafkaspec-")))
             self._said = stack.enter_context((folder / "stderr").open("w+"))
-            path = os.pathsep.join(map(str, [classes, *class_path_with(self.change, self.release)]))
+            path = os.pathsep.join(map(str, [classes, *class_path_with(self.patch, self.release)]))
             self._process = stack.enter_context(
                 subprocess.Popen(
                     [java_found.command, *OPTIONS, f"-Djava.io.tmpdir={folder}", "-cp", path, self._main],

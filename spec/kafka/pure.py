@@ -39,7 +39,7 @@ class PureCalls(JavaProcess):
         release: one with a lock file, such as 3.9.1.
         what: a word for the package of its main class.
         sources: the Java files, if not those of `java/pure`.
-        change: of Kafka's source, if it is not to be as it is (`spec.kafka.changes`).
+        patch: the name of a patch of Kafka's source (`spec.kafka.patches`); none by default.
 
     Raises (when it is entered):
         UsageError: no Java, no compiler, or a jar cannot be downloaded.
@@ -49,9 +49,9 @@ class PureCalls(JavaProcess):
     A_LINE = 500
     """The number of cases in a line, unless they take long."""
 
-    def __init__(self, release: str, what: str = "pure", sources: Sequence[Path] = (), change: str = "") -> None:
+    def __init__(self, release: str, what: str = "pure", sources: Sequence[Path] = (), patch: str = "") -> None:
         own = sources or [*SHARED, *sources_for(release, SOURCES / "pure")]
-        super().__init__(release, what, own, f"kafkaspec.{what}.Main", change)
+        super().__init__(release, what, own, f"kafkaspec.{what}.Main", patch)
 
     def of(
         self,

@@ -94,7 +94,7 @@ class RealController(PureCalls):
 
     Args:
         release: one of `RELEASES`.
-        change: of Kafka's source, if it is not to be as it is (`spec.kafka.changes`).
+        patch: the name of a patch of Kafka's source (`spec.kafka.patches`); none by default.
 
     Raises (when it is entered; the first also when it is made):
         UsageError: the release cannot run; no Java, no compiler, or a jar cannot be downloaded.
@@ -103,14 +103,14 @@ class RealController(PureCalls):
 
     A_LINE = 20
 
-    def __init__(self, release: str, change: str = "") -> None:
+    def __init__(self, release: str, patch: str = "") -> None:
         if release not in RELEASES:
             raise UsageError(
                 f"the state machines of Kafka {release} cannot run here; choose from {', '.join(RELEASES)}"
             )
         own = sources_for(release, SOURCES / "control")
         others = with_zkclient(release) if is_sequential(release) else whole_controllers(release)
-        super().__init__(release, "control", [*protocol(release), *others, *own], change)
+        super().__init__(release, "control", [*protocol(release), *others, *own], patch)
 
 
 def is_sequential(release: str) -> bool:

@@ -142,7 +142,7 @@ async def cluster_of(
     controller: BrokerId,
     *others: BrokerId,
     release: str = RELEASE,
-    change: str = "",
+    patch: str = "",
     holds: Callable[[RequestFrame], bool] = lambda request: False,
     everywhere: Mapping[str, Any] = MappingProxyType({}),
     **settings: object,
@@ -153,14 +153,14 @@ async def cluster_of(
         controller: a broker that is not killed.
         others: brokers that may be killed.
         release: of the brokers.
-        change: of their source, if it is not to be as it is.
+        patch: the name of a patch of Kafka's source; none by default.
         holds: whether to hold a request of the controller to ZooKeeper.
         everywhere: settings of all brokers.
         settings: settings of the others.
     """
     async with AsyncExitStack() as stack:
         try:
-            cluster = Cluster(await stack.enter_async_context(Processes(release, change)))
+            cluster = Cluster(await stack.enter_async_context(Processes(release, patch)))
             cluster.clients = await stack.enter_async_context(Processes(RELEASE))
         except UsageError as missing:
             pytest.skip(str(missing))

@@ -51,12 +51,12 @@ class KafkaReceivers(PureCalls):
 
     Args:
         release: one that can run.
-        change: of Kafka's source, if it is not to be as it is.
+        patch: the name of a patch of Kafka's source; none by default.
     """
 
-    def __init__(self, release: str, change: str = "") -> None:
+    def __init__(self, release: str, patch: str = "") -> None:
         own = sources_for(release, SOURCES / "receiver")
-        super().__init__(release, "receiver", [*SHARED, *protocol(release), *own], change)
+        super().__init__(release, "receiver", [*SHARED, *protocol(release), *own], patch)
 
 
 class Receive(NamedTuple):

@@ -282,9 +282,9 @@ def test_a_node_left_of_a_deletion_prevents_failover(release: str, takes_over: b
     asyncio.run(elected())
 
 
-async def topic_stays_that_is_deleted_again(release: str = RELEASE, change: str = "") -> bool:
+async def topic_stays_that_is_deleted_again(release: str = RELEASE, patch: str = "") -> bool:
     """Broker 1 dies behind its answer that it has deleted topic t, and before 2 answers; then all of it once more."""
-    async with cluster_of(0, 1, release=release, change=change) as cluster:
+    async with cluster_of(0, 1, release=release, patch=patch) as cluster:
         ask, operator = cluster.administrator.ask, cluster.operator
         slow = await cluster.processes.broker(2, cluster.zookeeper, cluster.log.append, 40_000)
         await cluster.registered(2)

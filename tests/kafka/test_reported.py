@@ -1,7 +1,7 @@
-"""Each finding that is open in the newest release with ZooKeeper: Kafka's class fails, and with the change it holds.
+"""Each finding that is open in the newest release with ZooKeeper: Kafka's class fails, and with the patch it holds.
 
-A change is a diff of `spec/kafka/changes/`, which is compiled and put before Kafka's jar. It is a switch of the
-specification as well: Kafka with the change does what the specification says with the switch on.
+A patch is a diff of `spec/kafka/patches/`, which is compiled and put before Kafka's jar. It is a switch of the
+specification as well: Kafka with the patch does what the specification says with the switch on.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from spec.atlas.loading import system_named, under
 from spec.checking.model import Model, Path
 from spec.checking.traces.replay import Replay
 from spec.kafka.broker_replay import replay
-from spec.kafka.changes import CHANGED
 from spec.kafka.conformance import conform
 from spec.kafka.harness import Harness
 from spec.kafka.mappings.controller import DRIVEN
+from spec.kafka.patches import PATCHED_RELEASE
 from spec.kafka.path_follower import PathFollower
 from spec.kafka.path_runner import PathRunner
 from spec.kafka.script import OWN, script_of
@@ -67,17 +67,17 @@ def test_k1_who_reads_that_there_is_no_controller_stands_for_election(name: str)
     """Kafka's class does nothing more; the changed one is controller in the end."""
     model, path = into(name, OWN, elections=5)
     following = PathFollower(model)
-    with of_release(Harness, CHANGED) as kafka:
+    with of_release(Harness, PATCHED_RELEASE) as kafka:
         deviation = following.follow(kafka, path)
     assert str(deviation) == "brokers.0.doing is Idle; the specification says Elect"
-    with of_release(lambda release: Harness(release, "K1"), CHANGED) as changed:
+    with of_release(lambda release: Harness(release, "K1"), PATCHED_RELEASE) as changed:
         assert following.follow(changed, path) is None
         assert changed.run(following.task_along(path)).seen[-1]["controller"] is not None
 
 
 def test_k1_conforms() -> None:
     """The changed class does what the specification says with the switch on, whatever fails."""
-    with of_release(lambda release: Harness(release, "K1"), CHANGED) as changed:
+    with of_release(lambda release: Harness(release, "K1"), PATCHED_RELEASE) as changed:
         result = conform(ControllerLife(**{**DRIVEN, "elect_if_none": True}), changed, max_states=5_000)
     assert result.conforms, result
     assert result.classes >= 250
@@ -85,18 +85,18 @@ def test_k1_conforms() -> None:
 
 def test_k1_on_brokers() -> None:
     """A real broker with the changed class comes back as controller when an operator deletes /controller."""
-    outcome = replay(of_another_kafka(script_of("K1", CHANGED)), afterwards=1, patience=15, change="K1")
+    outcome = replay(of_another_kafka(script_of("K1", PATCHED_RELEASE)), afterwards=1, patience=15, patch="K1")
     assert outcome.as_specified, outcome
     assert {each.what: each.seen for each in outcome.compared}["/controller"] == "broker 0"
 
 
-@pytest.mark.parametrize("change", ["", "K1"])
-def test_k1_program_of_the_page(change: str) -> None:
-    """The program of the page, with no proxy: soon there is no controller; with the change there always is."""
+@pytest.mark.parametrize("patch", ["", "K1"])
+def test_k1_program_of_the_page(patch: str) -> None:
+    """The program of the page, with no proxy: soon there is no controller; with the patch there always is."""
     [program] = [block.parsed for block in blocks(PAGES / "k1.md") if block.region.lexemes["language"] == "python"]
 
     async def provoked() -> None:
-        async with cluster_of(0, change=change) as cluster:
+        async with cluster_of(0, patch=patch) as cluster:
             address = "{}:{}".format(*cluster.zookeeper)
             for _ in range(5):
                 await until(partial(cluster.operator.get, "/controller"))
@@ -105,7 +105,7 @@ def test_k1_program_of_the_page(change: str) -> None:
                 await asyncio.sleep(3)
                 if await cluster.lacks("/controller"):
                     break
-            assert await cluster.lacks("/controller") is not bool(change)
+            assert await cluster.lacks("/controller") is not bool(patch)
 
     asyncio.run(provoked())
 
@@ -114,34 +114,34 @@ def test_k10_the_changed_controller_reads_its_writes_back() -> None:
     """Kafka's does not look what it was that ZooKeeper refused; the changed one does, and tells the leader."""
     model, path = into("K10", ["answer_alter_partition"])
     following = PathFollower(model)
-    with of_release(PathRunner, CHANGED) as kafka:
+    with of_release(PathRunner, PATCHED_RELEASE) as kafka:
         assert str(following.follow(kafka, path)) == "Kafka does not reach the point where this step can be seen"
-    mended = of(CHANGED, **FEW, lost_replies=True, read_back_alteration=True)
-    with of_release(lambda release: PathRunner(release, "K10"), CHANGED) as changed:
+    mended = of(PATCHED_RELEASE, **FEW, lost_replies=True, read_back_alteration=True)
+    with of_release(lambda release: PathRunner(release, "K10"), PATCHED_RELEASE) as changed:
         assert following.follow(changed, path) is None
         assert conform(mended, changed, max_states=80).conforms
 
 
-@pytest.mark.parametrize(("change", "left"), [("", {"e"}), ("K8", set())])
-def test_k8_a_topic_that_had_to_wait_in_an_earlier_life_is_deleted(change: str, left: set[str]) -> None:
+@pytest.mark.parametrize(("patch", "left"), [("", {"e"}), ("K8", set())])
+def test_k8_a_topic_that_had_to_wait_in_an_earlier_life_is_deleted(patch: str, left: set[str]) -> None:
     """Kafka's controller waits for nothing; the changed one deletes it, and does all else as before."""
-    with of_release(lambda release: RealController(release, change), CHANGED) as kafka:
+    with of_release(lambda release: RealController(release, patch), PATCHED_RELEASE) as kafka:
         [(_, seen)] = kafka.of("Events", [GOES_AND_COMES])
     assert topics(seen) == left
 
 
-@pytest.mark.parametrize(("change", "error"), [("", "NOT_LEADER_OR_FOLLOWER"), ("K5", "NONE")])
-def test_k5_a_repeated_request_makes_a_failed_follower_follow(change: str, error: str) -> None:
+@pytest.mark.parametrize(("patch", "error"), [("", "NOT_LEADER_OR_FOLLOWER"), ("K5", "NONE")])
+def test_k5_a_repeated_request_makes_a_failed_follower_follow(patch: str, error: str) -> None:
     """Kafka's broker refuses the repeated request. The changed one obeys, and keeps every other rule as well."""
-    kinds = with_other("epoch_after_log") if change else None
-    with of_release(lambda release: KafkaReceivers(release, change), CHANGED) as kafka:
+    kinds = with_other("epoch_after_log") if patch else None
+    with of_release(lambda release: KafkaReceivers(release, patch), PATCHED_RELEASE) as kafka:
         for sequence, seen in all_asked(
             kafka, [sequence for _, sequence in RULES.values() if UNREAD not in sequence]
         ):
             compare(sequence, seen, kinds)
         sequence, seen = asked(kafka, *RULES["that follower once more"][1])
     assert seen[-1]["partitions"] == {"t-0": error}
-    assert bool(seen[-1]["fetchers"]) is bool(change), "whether it fetches from its leader"
+    assert bool(seen[-1]["fetchers"]) is bool(patch), "whether it fetches from its leader"
     *_, ours = ours_of(sequence, seen, kinds)
     assert ours == {name: seen[-1][name] for name in ours}
 
@@ -153,7 +153,7 @@ def test_k2_a_cancellation_that_keeps_nothing_in_sync_is_refused() -> None:
     """Nothing is deleted; and once an original replica is in sync again, it is cancelled without loss."""
 
     async def refused() -> None:
-        async with cluster_of(0, 1, 2, 3, change="K2") as cluster:
+        async with cluster_of(0, 1, 2, 3, patch="K2") as cluster:
             ask = cluster.administrator.ask
             await reassigned_half_way(cluster)
             assert await ask("cancel t") == "InvalidReplicaAssignmentException"
@@ -171,7 +171,7 @@ def test_k4_a_reassignment_that_takes_the_leader_away_is_refused() -> None:
     """The leader leads on. A cancellation elects another one at once, and after that the partition can move."""
 
     async def refused() -> None:
-        async with cluster_of(0, 1, 2, 3, change="K4") as cluster:
+        async with cluster_of(0, 1, 2, 3, patch="K4") as cluster:
             ask = cluster.administrator.ask
             await reassigned_half_way(cluster)
             await cluster.starts_again(1)
@@ -189,7 +189,7 @@ def test_k4_a_reassignment_that_takes_the_leader_away_is_refused() -> None:
 
 def test_k8_on_brokers() -> None:
     """The topic is deleted, as its predecessor was."""
-    assert not asyncio.run(topic_stays_that_is_deleted_again(change="K8"))
+    assert not asyncio.run(topic_stays_that_is_deleted_again(patch="K8"))
 
 
 def test_k10_a_leader_whose_isr_is_written_unheard_goes_on() -> None:
@@ -201,7 +201,7 @@ def test_k10_a_leader_whose_isr_is_written_unheard_goes_on() -> None:
         def holds(request: RequestFrame) -> bool:
             return holding and writes_state(request)
 
-        async with cluster_of(0, 1, 2, change="K10", holds=holds, replica_lag_time_max_ms=LAG) as cluster:
+        async with cluster_of(0, 1, 2, patch="K10", holds=holds, replica_lag_time_max_ms=LAG) as cluster:
             ask = cluster.administrator.ask
             assert await ask("create t 1,2") == "done"
             await cluster.reaches("t", 1, [1, 2])
