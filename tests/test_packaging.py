@@ -63,13 +63,21 @@ class Lamp(Specification[Lamps]):
 
 
 def sources() -> list[str]:
-    """Return the project's files, as git would commit them; in an unpacked sdist, all files."""
+    """Return the project's files: those that git tracks, and new ones in its folders; in an unpacked sdist, all files.
+
+    A reader of the README leaves files beside the folders.
+    """
     if (ROOT / ".git").exists():
-        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-        names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
-        return [name for name in names if name and (ROOT / name).exists()]
+        new = (name for name in _listed_by_git("--others", "--exclude-standard") if "/" in name)
+        return [name for name in (*_listed_by_git("--cached"), *new) if (ROOT / name).exists()]
     files = (each.relative_to(ROOT) for each in ROOT.rglob("*") if each.is_file() and "__pycache__" not in each.parts)
     return [str(each) for each in files if not each.parts[0].startswith(".")]
+
+
+def _listed_by_git(*options: str) -> list[str]:
+    command = ["git", "ls-files", "-z", *options]
+    names = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\0")
+    return [name for name in names if name]
 
 
 @pytest.fixture(scope="module")
