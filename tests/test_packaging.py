@@ -63,7 +63,7 @@ class Lamp(Specification[Lamps]):
 
 
 def sources() -> list[str]:
-    """Return the project's files: those that git tracks, and new ones in its folders; in an unpacked sdist, all files.
+    """Return the project's files: those that git tracks, and new ones in folders; in an unpacked sdist, all.
 
     A reader of the README leaves files beside the folders.
     """
