@@ -217,7 +217,7 @@ class _Search:
         self.pool = WorkerPool(self.tables, self.visited, workers, threads, max(0, budget.left))
         self.pool.load()
         budget.require(ROOM, "the local engine")
-        self.seeker = Seeker(self.tables, self.pool.workers[0].scratch)
+        self.seeker = Seeker(self.tables, self.pool.budget, self.pool.workers[0].scratch)
         self.seeker.load()
         self.started = time.perf_counter()
         self.checkpoints: list[Checkpoint] = []
@@ -357,8 +357,7 @@ class _Search:
         The result is a flag for each table, see `WorkerOutput.flags`.
         """
         passed_over = [*self.discoveries, *([] if judging else self.in_states)]
-        live = self.tables.live(passed_over, acting)
-        return self.pool.sweep(live, lambda: self.on_progress(self.statistics(self.pool.queue)))
+        return self.pool.sweep(passed_over, lambda: self.on_progress(self.statistics(self.pool.queue)), acting=acting)
 
     def tune(self) -> None:
         """Now and then, tune the tables to their use."""
@@ -380,13 +379,13 @@ class _Search:
 
     def judged(self, flags: np.ndarray[Any, Any]) -> None:
         """Find discoveries among the states of the level that was swept."""
-        discoveries = LevelDiscoveries()
+        discoveries = self.pool.found.in_states
         self.seeker.in_states(self.visited.ranges_of(self.depth), flags, discoveries)
         self.note(discoveries)
 
     def expanded(self, flags: np.ndarray[Any, Any]) -> None:
         """Find discoveries among the steps from the level that was swept."""
-        discoveries = LevelDiscoveries()
+        discoveries = self.pool.found.in_steps
         self.seeker.in_steps(self.visited.ranges_of(self.depth), flags, self.discoveries, discoveries)
         self.note(discoveries)
 
@@ -433,7 +432,8 @@ class _Search:
         taken = int(self.pool.taken.sum())
         seconds, distinct = time.perf_counter() - self.started, self.visited.size
         each = self.visited.allocated / distinct if distinct else None
-        python = (self.python + self.pool.python) / seconds if seconds else None
+        budget = self.pool.budget
+        python = (self.python + budget.seconds_learning + budget.seconds_plainly) / seconds if seconds else None
         return Statistics(self.depth, self.generated + taken, distinct, queue, seconds, each, python)
 
     def now(self, level: int) -> Checkpoint:
@@ -463,7 +463,7 @@ class _Search:
         try:
             self.pool.stop()
             tables = DecisionTables(self.model, self.options.properties, self.symmetry)
-            self.seeker = Seeker(tables, self.pool.workers[0].scratch)
+            self.seeker = Seeker(tables, self.pool.budget, self.pool.workers[0].scratch)
             return self.report("interrupted") if self.checkpoints else found
         except (KeyboardInterrupt, OpaqueRuleFound):
             self.pool.stop()

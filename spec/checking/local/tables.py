@@ -10,7 +10,7 @@ equal subtrees.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits
 from spec.checking.local.outcomes import CLOSED, EFFECTS, USUAL
+from spec.checking.local.plain_expander import PlainExpander
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
 from spec.checking.local.shape import shape_of
@@ -90,16 +91,18 @@ class DecisionTables:
         self.recorder = Recorder(model)
         slots = self.recorder.slots
         self.seeks_deadlocks = model.numbers([DEADLOCK])[0] in properties
-        in_states, in_steps = split_properties(model, properties)
+        self.in_states, self.in_steps = split_properties(model, properties)
+        self.expander = PlainExpander(model, properties, symmetry)
+        """Does the same without tables."""
         self.all: list[DecisionTable] = [
             DecisionTable("action", number, index, instance)
             for number, action in enumerate(model.actions)
             for index, instance in enumerate(action.instances)
         ]
         self.actions = len(self.all)
-        self.all += self._of_properties("state", in_states)
+        self.all += self._of_properties("state", self.in_states)
         self.judging = len(self.all)
-        self.all += self._of_properties("step", in_steps)
+        self.all += self._of_properties("step", self.in_steps)
 
         self._nodes = [
             register | shift << 8 | (size - 1).bit_length() << 16
@@ -156,7 +159,7 @@ class DecisionTables:
                 found.setdefault(table.number, []).append(at)
         return found
 
-    def live(self, decided: Sequence[int] = (), actions: bool = True) -> np.ndarray[Any, Any]:
+    def live(self, decided: Collection[int] = (), actions: bool = True) -> np.ndarray[Any, Any]:
         """The tables to walk, one bit for each; not those of properties that are decided."""
         bits = np.zeros(64 * self.masks.words, np.uint8)
         for number, table in enumerate(self.all):
