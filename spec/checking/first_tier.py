@@ -3,22 +3,29 @@
 The size of a search is unknown when it begins. A small one ends here, before compiled code is even loaded. Otherwise
 the kernels are loaded and the local engine, the second tier, begins anew. If the kernels are not yet compiled, a
 separate process compiles them while the reference engine continues: it may reach the verdict first.
+
+Compiled code is not worth it for every large search: where levels are tiny the work of starting a level dominates,
+and where nearly every state takes paths of its own (`local.probe`) learning costs more than plain evaluation. The
+reference engine continues with such a search, and asks again whenever the search has lasted twice as long.
 """
 
 from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
 from spec.checking.machine.memory import COMPILING, MB, Budget
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
+from spec.checking.states.limits import too_large
+from spec.language.state import Values
 
 if TYPE_CHECKING:
     from spec.checking.local.compiling import Compilation
@@ -31,8 +38,20 @@ MOST: Final = 100_000
 """The most states kept here, at half a kilobyte each, during a compilation."""
 COMPILED: Final = 224 * MB
 """Bytes of memory; compiled code can hardly explore with less."""
+LEVEL: Final = 0.001
+"""Seconds that a level must take on average; the local engine begins and ends a level in about that time."""
+NEWEST: Final = 4096
+"""The newest states, some of which are learned by way of trial."""
 TICK: Final = 0.1
 """Once `MOST` states are reached: seconds between two checks of the compiling process."""
+
+
+class Progress(NamedTuple):
+    """How far an exploration had come."""
+
+    worked: float
+    """Seconds of work."""
+    depth: int
 
 
 class FirstTier:
@@ -49,8 +68,11 @@ class FirstTier:
         """Whether the second tier must begin anew, now that the kernels are there. If not, the result stands."""
         self.compile_seconds = 0.0
         """Seconds of compiling; 0 unless the search waited for it."""
-        self._words = 0
+        self._model: Model
+        self._properties: tuple[int, ...]
         self._loaded = False
+        self._look_again, self._before = ALONE, Progress(0.0, 0)
+        """Seconds of work until it is next decided whether to load the kernels, and the progress at the last time."""
         self._loading = 0.0
         """Seconds spent loading, not exploring."""
         self._loaded_after = inf
@@ -67,9 +89,11 @@ class FirstTier:
         """The findings of the reference engine. If it was stopped, statistics are those of the last whole level,
         except for the seconds: those of exploring until it was stopped, or began to wait for a compilation.
         """
-        self._words, self._began = model.layout.words, time.thread_time()
+        self._model, self._properties = model, options.properties
+        self._began = time.thread_time()
         with self._until_done:
-            found = ReferenceEngine(self.budget.size).explore(model, options, self._look)
+            engine = ReferenceEngine(self.budget.size)
+            found = engine.explore(model, options, partial(self._look, engine))
             seconds = self._alone if self.over else found.statistics.seconds - self._loading
             levels = (each._replace(seconds=self._exploring(each.seconds)) for each in found.levels)
             return replace(found, statistics=found.statistics._replace(seconds=seconds), levels=tuple(levels))
@@ -78,7 +102,7 @@ class FirstTier:
         """The share of these seconds that was spent exploring."""
         return seconds - self._loading if seconds > self._loaded_after else seconds
 
-    def _look(self, statistics: Statistics) -> None:
+    def _look(self, engine: ReferenceEngine, statistics: Statistics) -> None:
         """Report progress, and decide whether to load, to compile or to stop."""
         statistics = statistics._replace(seconds=statistics.seconds - self._loading)
         compilation = self._compilation
@@ -89,11 +113,23 @@ class FirstTier:
             if compilation.done():
                 self.compile_seconds = compilation.seconds
                 self._stop()
-        elif not self._loaded and self._worked >= ALONE and self.budget.size >= COMPILED:
-            self._load(statistics.seconds)
+        elif not self._loaded and self._worked >= self._look_again and self.budget.size >= COMPILED:
+            if self._would_pay(engine.newest(NEWEST), statistics):
+                self._load(statistics.seconds)
+            self._look_again = 2 * self._worked
         elif self._loaded and self._worked >= COLD and self.budget.size >= COMPILED + COMPILING:
             self._compile(statistics.seconds)
         self.on_progress(statistics)
+
+    def _would_pay(self, newest: Sequence[Values], statistics: Statistics) -> bool:
+        """Whether compiled code is expected to be faster; newest are states that were found lately."""
+        worked, before = self._worked, self._before
+        self._before = Progress(worked, statistics.depth)
+        if worked - before.worked < LEVEL * (statistics.depth - before.depth) or too_large(self._model):
+            return False
+        from spec.checking.local.probe import Probe
+
+        return Probe(self._model, self._properties).pays(newest)
 
     @property
     def _worked(self) -> float:
@@ -105,7 +141,7 @@ class FirstTier:
             from spec.checking.local.compiling import is_compiled, load
 
             self._loaded = True
-            if is_compiled(load, self._words):
+            if is_compiled(load, self._model.layout.words):
                 self._alone = seconds
                 self._stop()
         self._began += self._worked - worked
@@ -115,7 +151,7 @@ class FirstTier:
     def _compile(self, seconds: float) -> None:
         from spec.checking.local.compiling import Compilation, load
 
-        self._compilation = self._until_done.enter_context(Compilation(load, self._words))
+        self._compilation = self._until_done.enter_context(Compilation(load, self._model.layout.words))
         self._alone = seconds
 
     def _stop(self) -> None:

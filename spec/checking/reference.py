@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from spec.checking import arguments
@@ -58,12 +59,13 @@ class ReferenceEngine:
 
     def __init__(self, memory: int | str | None = None):
         self.memory = arguments.as_memory(memory)
+        self._search: _Search | None = None
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Explore the states, level by level."""
         budget = Budget(self.memory)
         budget.require(ROOM, "the reference engine")
-        search = _Search(model, options, on_progress, budget)
+        search = self._search = _Search(model, options, on_progress, budget)
         try:
             found = search.run()
         except KeyboardInterrupt:
@@ -71,6 +73,10 @@ class ReferenceEngine:
         except OutOfMemory:
             found = search.cut_short("memory")
         return replace(found, levels=tuple(search.levels[: found.statistics.depth]))
+
+    def newest(self, most: int) -> list[Values]:
+        """The states that the latest exploration found last, at most so many."""
+        return [] if self._search is None else [*islice(reversed(self._search.reached), most)]
 
 
 class _Search:
@@ -82,6 +88,7 @@ class _Search:
         self.symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
         self.represent = self.symmetry.representative if self.symmetry else lambda state: state
         self.reached: dict[Values, _Predecessor | None] = {}
+        """The states found so far, in that order, each with its lowest predecessor."""
         self.depth = self.generated = 0
         self.coverage = tuple(Coverage() for _ in model.actions)
         self.discoveries: dict[int, Discovery] = {}

@@ -1,0 +1,112 @@
+"""Whether learning would pay: some states are learned, and the price of the last ones compared with plain Python.
+
+Where compiled code is worth it, states share paths, so each state learned makes the next one cheaper. Where it is
+not, the last state costs as much as the first. Only `recording` is needed for that: numba is not loaded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from statistics import fmean
+from typing import Final
+
+from spec.checking.exploration import split_properties
+from spec.checking.local.recording import Recorder
+from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
+from spec.checking.states.packed_state import PackedState
+from spec.language.state import Values
+
+SOME: Final = 256
+"""The most states that are learned."""
+TOGETHER: Final = 32
+"""States whose mean price is judged."""
+PAYS: Final = 1.5
+"""The highest price of a state, as a multiple of that in plain Python, at which learning is expected to pay."""
+UNKNOWN, END = -1, -2
+"""In place of a slot: nothing is known from here on; a path ends here."""
+
+
+@dataclass
+class _Node:
+    """A point on the paths of an instance: the slot that is read next, and where each of its codes leads."""
+
+    slot: int = UNKNOWN
+    following: dict[int, _Node] = field(default_factory=dict)
+
+
+class Probe:
+    """Learns states of a model."""
+
+    def __init__(self, model: Model, properties: Sequence[int]):
+        self._model, self._recorder = model, Recorder(model)
+        self._in_states, self._in_steps = split_properties(model, properties)
+        record, slots = self._recorder, self._recorder.slots
+        self._places = [*zip(slots.registers, slots.shifts, slots.masks, strict=True)]
+        actions = [
+            partial(record.action, number, index)
+            for number, action in enumerate(model.actions)
+            for index in range(len(action.instances))
+        ]
+        judges = [
+            partial(record.of_state, instance, model.properties[number].kind == "sometimes")
+            for number in self._in_states
+            for instance in model.properties[number].instances
+        ]
+        self._paths = [(each, _Node()) for each in (*actions, *judges)]
+        """Records each instance, and the paths that were recorded."""
+
+    def pays(self, states: Sequence[Values]) -> bool:
+        """Whether learning is expected to pay, for states like these, some of which are learned."""
+        chosen, spent = Random(0).sample(states, min(SOME, len(states))), list[float]()
+        try:
+            price = self.price(chosen[:TOGETHER])
+            for number, state in enumerate(chosen, 1):
+                spent.append(self.learn(state))
+                if number % TOGETHER == 0 and fmean(spent[-TOGETHER:]) < price:
+                    return True
+        except (EvaluationFailed, OpaqueRuleFound):  # the engine that explores the state reports it
+            return True
+        return fmean(spent[len(spent) // 2 :]) < PAYS * price
+
+    def price(self, states: Sequence[Values]) -> float:
+        """Seconds of expanding and judging a state in plain Python.
+
+        Raises:
+            EvaluationFailed: an evaluation failed.
+        """
+        began = time.thread_time()
+        for state in states:
+            self._model.found_in(state, self._in_states)
+            self._model.expand(state, self._in_steps)
+        return (time.thread_time() - began) / len(states)
+
+    def learn(self, state: Values) -> float:
+        """Learn the paths of a state that are not known yet, and return the seconds that it took.
+
+        Raises:
+            EvaluationFailed: an evaluation gave two results.
+            OpaqueRuleFound: an action or property gave another result on lazy values than on plain ones.
+        """
+        words = PackedState.of_values(self._model.layout, state).words
+        registers = [*words, *words, self._recorder.no_step]
+        seconds = 0.0
+        for record, root in self._paths:
+            if not self._is_known(root, registers):
+                began = time.thread_time()
+                reads = record(registers).reads
+                seconds += time.thread_time() - began
+                for slot, code in reads:
+                    root.slot = slot
+                    root = root.following.setdefault(code, _Node())
+                root.slot = END
+        return seconds
+
+    def _is_known(self, node: _Node | None, registers: Sequence[int]) -> bool:
+        while node is not None and node.slot >= 0:
+            register, shift, mask = self._places[node.slot]
+            node = node.following.get(registers[register] >> shift & mask)
+        return node is not None and node.slot == END
