@@ -8,8 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from spec.checking import arguments
 from spec.checking.exploration import (
@@ -44,6 +43,16 @@ class _Predecessor(NamedTuple):
     instance: int
 
 
+class SoFar(NamedTuple):
+    """How far an exploration has come."""
+
+    found: Exploration
+    """The findings up to the last complete level."""
+    reached: dict[Values, Any]
+    """The states in the order in which they were found; beyond the last complete level, too."""
+    symmetry: Symmetry | None
+
+
 class ReferenceEngine:
     """Explores in this process.
 
@@ -72,11 +81,13 @@ class ReferenceEngine:
             found = search.cut_short("interrupted")
         except OutOfMemory:
             found = search.cut_short("memory")
-        return replace(found, levels=tuple(search.levels[: found.statistics.depth]))
+        return search.with_levels(found)
 
-    def newest(self, most: int) -> list[Values]:
-        """The states that the latest exploration found last, at most so many."""
-        return [] if self._search is None else [*islice(reversed(self._search.reached), most)]
+    @property
+    def so_far(self) -> SoFar:
+        """How far the latest exploration has come."""
+        assert self._search is not None, "an exploration has begun"
+        return self._search.so_far()
 
 
 class _Search:
@@ -226,6 +237,12 @@ class _Search:
     def statistics(self, queue: int) -> Statistics:
         seconds = time.perf_counter() - self.started
         return Statistics(self.depth, self.generated, len(self.reached), queue, seconds)
+
+    def with_levels(self, found: Exploration) -> Exploration:
+        return replace(found, levels=tuple(self.levels[: found.statistics.depth]))
+
+    def so_far(self) -> SoFar:
+        return SoFar(self.with_levels(self.last_complete), self.reached, self.symmetry)
 
     def cut_short(self, ended: str) -> Exploration:
         """The report of the last complete level."""

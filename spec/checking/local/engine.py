@@ -28,6 +28,7 @@ from spec.checking.exploration import (
     split_properties,
 )
 from spec.checking.local.arrays import StateRanges
+from spec.checking.local.begun import Begun
 from spec.checking.local.compiling import compile_progress, compiled, is_compiled, load
 from spec.checking.local.jit import Array
 from spec.checking.local.seeking import Seeker
@@ -50,7 +51,7 @@ from spec.checking.runs.discoveries import PackedDiscovery, Predecessor, keep_lo
 from spec.checking.runs.level_discoveries import LevelDiscoveries, failed
 from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory, writing
 from spec.checking.states.limits import refuse_too_large
-from spec.checking.states.packed import sample_of
+from spec.checking.states.packed import Words, sample_of
 from spec.checking.states.packed_state import PackedState
 from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.renamings import SPOT_CHECKS, ComparisonCounts
@@ -102,12 +103,16 @@ class LocalEngine:
         require_run(self.run_dir, resume)
         self.resume, self.buckets = resume, buckets
 
-    def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """Explore the states, level by level."""
+    def explore(
+        self, model: Model, options: Options, on_progress: OnProgress, begun: Begun | None = None
+    ) -> Exploration:
+        """Explore the states, level by level; from these levels on, if there are any."""
         refuse_too_large(model)
-        return retry_on_opaque_rule(lambda again: self._explore(model, options, on_progress, again))
+        return retry_on_opaque_rule(lambda again: self._explore(model, options, on_progress, begun, again))
 
-    def _explore(self, model: Model, options: Options, on_progress: OnProgress, again: bool) -> Exploration:
+    def _explore(
+        self, model: Model, options: Options, on_progress: OnProgress, begun: Begun | None, again: bool
+    ) -> Exploration:
         budget = Budget(self.memory)
         symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
         initial = _initial_states(model, symmetry)
@@ -136,7 +141,7 @@ class LocalEngine:
                 search = _Search(
                     model, options, symmetry, on_progress, threads, self.workers, budget, directory, keeps
                 )
-                found = search.run(commits, initial)
+                found = search.run(commits, begun, initial)
                 if found.ended == "memory" and self.overflow is not None:
                     found = search.handed_over(found, self.overflow, until_done)
             except KeyboardInterrupt:
@@ -225,10 +230,10 @@ class _Search:
 
     # Levels.
 
-    def run(self, commits: list[Commit], initial: np.ndarray[Any, Any]) -> Exploration:
+    def run(self, commits: list[Commit], begun: Begun | None, initial: np.ndarray[Any, Any]) -> Exploration:
         """Begin with the existing levels, so that a run ends where it would have ended."""
         try:
-            return self.report(self.ended_in(commits) or self.go_on(commits, initial))
+            return self.report(self.ended_in(commits) or self.go_on(commits, begun, initial))
         except OutOfMemory:
             return self.report(self.out_of_memory())
 
@@ -242,10 +247,15 @@ class _Search:
                 return why
         return ""
 
-    def go_on(self, commits: list[Commit], initial: np.ndarray[Any, Any]) -> str:
+    def go_on(self, commits: list[Commit], begun: Begun | None, initial: np.ndarray[Any, Any]) -> str:
         """Expand level after level; the reason of the end."""
         if commits:
-            self.load(commits)
+            assert self.directory is not None
+            self.continue_after(map(self.directory.pieces, (commit.level for commit in commits)))
+        elif begun is not None:
+            self.checkpoints += begun.checkpoints
+            self.before = self.checkpoints[-1].compared
+            self.continue_after([level] for level in begun.levels)
         else:
             self.started = time.perf_counter()
             self.generated = len(initial) // len(self.shape)
@@ -300,11 +310,10 @@ class _Search:
         files = directory.write_parts(level, parts, self.pool.each, at_once)
         directory.commit(commit_of(self.model, level, files, checkpoint))
 
-    def load(self, commits: list[Commit]) -> None:
-        """Continue a run after these levels."""
-        assert self.directory is not None
-        for commit in commits:
-            for states in self.directory.pieces(commit.level):
+    def continue_after(self, levels: Iterable[Iterable[Words]]) -> None:
+        """Take in the states of all levels so far, each in pieces; the last checkpoint has the rest."""
+        for level in levels:
+            for states in level:
                 self.pool.take_in(states.reshape(-1))
             self.pool.complete()
         checkpoint, output = self.checkpoints[-1], self.pool.workers[0].output

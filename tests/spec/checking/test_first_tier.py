@@ -29,7 +29,7 @@ DEEP = Counters(counters=4, top=3)
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are loaded at once, compiled at once if necessary, and awaited."""
-    for patience in ("ALONE", "COLD", "MOST"):
+    for patience in ("ALONE", "COLD", "MOST", "KEPT"):
         monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
 
 
@@ -139,8 +139,8 @@ def test_the_verdict_does_not_wait_for_a_compiler(
     never_compiled: None, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     """If the reference engine ends first, its result counts, and the compiler is stopped."""
-    monkeypatch.setattr("spec.checking.first_tier.ALONE", 0)
-    monkeypatch.setattr("spec.checking.first_tier.COLD", 0)
+    for patience in ("ALONE", "COLD", "KEPT"):
+        monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
     result = check(DEEP, engine="auto")
     assert (result.engine, result.compile_seconds) == ("reference", 0)
     assert [process.poll() is not None for process in processes] == [True]
@@ -188,6 +188,8 @@ def test_interrupted_before_the_local_engine_has_begun(impatient: None, monkeypa
 
 def test_an_interrupt_during_the_local_engine_is_handled(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The result has the local engine's last complete level, and the seconds of both engines."""
+    monkeypatch.setattr("spec.checking.first_tier.KEPT", 1_000_000)
+    monkeypatch.setattr("spec.checking.first_tier.LEVEL", 0)
     monkeypatch.setattr("spec.checking.first_tier.ALONE", patience := 0.02)
     seconds = list[float]()
 
