@@ -31,6 +31,7 @@ from spec.checking.reference import ReferenceEngine
 if TYPE_CHECKING:
     from spec.checking.local.begun import Begun
     from spec.checking.local.compiling import Compilation
+    from spec.checking.local.probe import Probe
 
 ALONE: Final = 0.2
 """Seconds of work before the kernels are loaded, which takes more than half a second: some thousand states."""
@@ -42,6 +43,8 @@ COMPILED: Final = 224 * MB
 """Bytes of memory; compiled code can hardly explore with less."""
 LEVEL: Final = 0.001
 """Seconds that a level must take on average; the local engine begins and ends a level in about that time."""
+PROBED: Final = 0.15
+"""Seconds for such a trial; later, a tenth of the seconds of work."""
 NEWEST: Final = 4096
 """The newest states, some of which are learned by way of trial."""
 KEPT: Final = 500_000
@@ -77,6 +80,7 @@ class FirstTier:
         self._loaded = self._over = False
         self._look_again, self._before = ALONE, Progress(0.0, 0)
         """Seconds of work until it is next decided whether to load the kernels, and the progress at the last time."""
+        self._probe: Probe | None = None
         self._loading = 0.0
         """Seconds spent loading, not exploring."""
         self._loaded_after = inf
@@ -138,10 +142,12 @@ class FirstTier:
         self._before, self._look_again = Progress(worked, statistics.depth), 2 * worked
         if worked - before.worked < LEVEL * (statistics.depth - before.depth):
             return False
-        from spec.checking.local.probe import Probe
+        if self._probe is None:
+            from spec.checking.local.probe import Probe
 
+            self._probe = Probe(self._model, self._properties)
         newest = [*islice(reversed(engine.so_far.reached), NEWEST)]
-        return Probe(self._model, self._properties).pays(newest)
+        return self._probe.pays(newest, max(PROBED, worked / 10))
 
     @property
     def _worked(self) -> float:

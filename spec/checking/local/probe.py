@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from statistics import fmean
-from typing import Final
+from typing import Final, NamedTuple
 
 from spec.checking.exploration import split_properties
 from spec.checking.local.recording import Recorder
@@ -24,8 +24,10 @@ SOME: Final = 256
 """The most states that are learned."""
 TOGETHER: Final = 32
 """States whose mean price is judged."""
-PAYS: Final = 1.5
-"""The highest price of a state, as a multiple of that in plain Python, at which learning is expected to pay."""
+CHEAP: Final = 0.5
+"""A state that is learned in this share of the time that plain Python takes for it: learning pays at once."""
+FALLING: Final = 0.4
+"""The share of the first states' new paths that later ones may have if learning is expected to pay in the end."""
 UNKNOWN, END = -1, -2
 """In place of a slot: nothing is known from here on; a path ends here."""
 
@@ -36,6 +38,14 @@ class _Node:
 
     slot: int = UNKNOWN
     following: dict[int, _Node] = field(default_factory=dict)
+
+
+class Learned(NamedTuple):
+    """What it took to learn a state."""
+
+    paths: int
+    """The paths that no state before had taken."""
+    seconds: float
 
 
 class Probe:
@@ -58,34 +68,49 @@ class Probe:
         ]
         self._paths = [(each, _Node()) for each in (*actions, *judges)]
         """Records each instance, and the paths that were recorded."""
+        self._at_first = 0.0
+        """The mean number of new paths of the first states."""
 
-    def pays(self, states: Sequence[Values]) -> bool:
-        """Whether learning is expected to pay, for states like these, some of which are learned."""
-        chosen, spent = Random(0).sample(states, min(SOME, len(states))), list[float]()
+    def pays(self, states: Sequence[Values], seconds: float) -> bool:
+        """Whether learning is expected to pay; if asked again, with what was learned before.
+
+        Args:
+            states: states that were found lately, some of which are learned.
+            seconds: about how long that may take.
+        """
+        until = time.thread_time() + seconds
+        chosen, learned = Random(0).sample(states, min(SOME, len(states))), list[Learned]()
         try:
-            price = self.price(chosen[:TOGETHER])
+            cheap = CHEAP * self.price(chosen[:TOGETHER], until - seconds / 2)
             for number, state in enumerate(chosen, 1):
-                spent.append(self.learn(state))
-                if number % TOGETHER == 0 and fmean(spent[-TOGETHER:]) < price:
+                learned.append(self.learn(state))
+                if time.thread_time() > until:
+                    break
+                if number % TOGETHER == 0 and fmean(each.seconds for each in learned[-TOGETHER:]) < cheap:
                     return True
         except (EvaluationFailed, OpaqueRuleFound):  # the engine that explores the state reports it
             return True
-        return fmean(spent[len(spent) // 2 :]) < PAYS * price
+        self._at_first = self._at_first or fmean(each.paths for each in learned[: len(learned) // 4 + 1])
+        later = learned[len(learned) // 2 :]
+        falling = fmean(each.paths for each in later) < FALLING * self._at_first
+        return falling or fmean(each.seconds for each in later) < cheap
 
-    def price(self, states: Sequence[Values]) -> float:
-        """Seconds of expanding and judging a state in plain Python.
+    def price(self, states: Sequence[Values], until: float) -> float:
+        """Seconds of expanding and judging one of these states in plain Python, measured until this time.
 
         Raises:
             EvaluationFailed: an evaluation failed.
         """
-        began = time.thread_time()
-        for state in states:
+        seconds: list[float] = []
+        while len(seconds) < len(states) and (began := time.thread_time()) < until:
+            state = states[len(seconds)]
             self._model.found_in(state, self._in_states)
             self._model.expand(state, self._in_steps)
-        return (time.thread_time() - began) / len(states)
+            seconds.append(time.thread_time() - began)
+        return fmean(seconds)
 
-    def learn(self, state: Values) -> float:
-        """Learn the paths of a state that are not known yet, and return the seconds that it took.
+    def learn(self, state: Values) -> Learned:
+        """Learn the paths of a state that are not known yet.
 
         Raises:
             EvaluationFailed: an evaluation gave two results.
@@ -93,17 +118,18 @@ class Probe:
         """
         words = PackedState.of_values(self._model.layout, state).words
         registers = [*words, *words, self._recorder.no_step]
-        seconds = 0.0
+        paths, seconds = 0, 0.0
         for record, root in self._paths:
             if not self._is_known(root, registers):
                 began = time.thread_time()
                 reads = record(registers).reads
                 seconds += time.thread_time() - began
+                paths += 1
                 for slot, code in reads:
                     root.slot = slot
                     root = root.following.setdefault(code, _Node())
                 root.slot = END
-        return seconds
+        return Learned(paths, seconds)
 
     def _is_known(self, node: _Node | None, registers: Sequence[int]) -> bool:
         while node is not None and node.slot >= 0:
