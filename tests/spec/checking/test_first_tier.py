@@ -187,21 +187,21 @@ def test_interrupted_before_the_local_engine_has_begun(impatient: None, monkeypa
 
 
 def test_an_interrupt_during_the_local_engine_is_handled(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The result has the local engine's last complete level, and the seconds of both engines."""
+    """The result has the last complete level, and the seconds of both engines."""
     monkeypatch.setattr("spec.checking.first_tier.KEPT", 1_000_000)
-    monkeypatch.setattr("spec.checking.first_tier.LEVEL", 0)
     monkeypatch.setattr("spec.checking.first_tier.ALONE", patience := 0.02)
-    seconds = list[float]()
+    depths, seconds = list[int](), list[float]()
 
     def on_progress(statistics: Statistics) -> None:
+        depths.append(statistics.depth)
         if statistics.bytes_per_state is not None:
             seconds.append(statistics.seconds)
-            if statistics.depth == 4:
-                raise KeyboardInterrupt
+            raise KeyboardInterrupt
 
-    found = check(Counters(counters=6, top=4), on_progress=on_progress)  # 15,625 states
-    assert (found.verdict, found.engine, found.depth) == ("interrupted", "local", 4)
-    assert patience <= seconds[0] <= found.seconds
+    found = check(Replication.of(brokers=3), on_progress=on_progress)
+    assert (found.verdict, found.engine) == ("interrupted", "local")
+    assert found.depth >= max(depths[:-1]) > 1
+    assert patience <= found.seconds <= seconds[0]
 
 
 def test_a_kept_run_begins_with_the_local_engine(tmp_path: Path) -> None:
@@ -225,3 +225,15 @@ def test_levels_exclude_the_seconds_of_loading(monkeypatch: pytest.MonkeyPatch) 
     result = check(Clock())
     assert result.engine == "reference"
     assert result.levels[-1].seconds <= result.seconds
+
+
+def test_a_search_whose_paths_are_all_different_stays_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learning them would take longer than evaluating each once."""
+    monkeypatch.setattr("spec.checking.first_tier.ALONE", 0.02)
+    assert check(Counters(counters=6, top=4)).engine == "reference"  # a property adds up all counters
+
+
+def test_a_search_of_tiny_levels_stays_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beginning and ending a level takes longer than the level."""
+    monkeypatch.setattr("spec.checking.first_tier.ALONE", 0.02)
+    assert check(Clock(hours=3_000)).engine == "reference"
