@@ -45,6 +45,8 @@ LEVEL: Final = 0.001
 """Seconds that a level must take on average; the local engine begins and ends a level in about that time."""
 PROBED: Final = 0.15
 """Seconds for such a trial; later, a tenth of the seconds of work."""
+LONG: Final = 2.0
+"""Seconds of work; to an author whose search took longer it matters why compiled code would not have been faster."""
 NEWEST: Final = 4096
 """The newest states, some of which are learned by way of trial."""
 KEPT: Final = 500_000
@@ -109,7 +111,13 @@ class FirstTier:
                 from spec.checking.local.begun import Begun
 
                 self.begun = Begun.of(model, engine.so_far._replace(found=found))
-            return found
+            return replace(found, advice=self._advice(engine))
+
+    def _advice(self, engine: ReferenceEngine) -> str:
+        """Why compiled code would not have been faster, for a search that took long and ended here."""
+        if self._probe is None or self._loaded or self._worked < LONG:
+            return ""
+        return self._probe.advice(next(reversed(engine.so_far.reached)))
 
     def _exploring(self, seconds: float) -> float:
         """The share of these seconds that was spent exploring."""

@@ -489,7 +489,16 @@ class _Search:
             compared=self.symmetry.renamings.summary(self.compared()) if self.symmetry else "",
             levels=tuple(each.statistics for each in self.checkpoints if each.statistics.queue),
             jobs=checkpoint.jobs if checkpoint.jobs.levels else None,
+            advice=self.advice(),
+            learned=self.tables.by_rule(),
         )
+
+    def advice(self) -> str:
+        """Why most states were expanded in plain Python; empty if they were not."""
+        if self.pool.budget.paid:
+            return ""
+        some = self.visited.some(len(self.visited.levels), 1)
+        return self.tables.advice(self.pool.budget.expanded, some[0].tolist()) if len(some) else ""
 
 
 def _spare(budget: Budget, words: int, keeps: bool) -> Callable[[int], int]:

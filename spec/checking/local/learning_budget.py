@@ -41,6 +41,11 @@ class LearningBudget:
             saved = self.seconds_plainly * (compiled / self.plainly + SHARE)
         return self.seconds_learning < ALLOWANCE + saved
 
+    @property
+    def paid(self) -> bool:
+        """Whether learning paid, or took too little time to matter."""
+        return self.seconds_plainly < ALLOWANCE or 2 * self.plainly < self.expanded
+
     @contextmanager
     def learning(self) -> Iterator[None]:
         """Count the time while this is open as spent on learning."""

@@ -7,7 +7,7 @@ not, the last state costs as much as the first. Only `recording` is needed for t
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -15,7 +15,8 @@ from statistics import fmean
 from typing import Final, NamedTuple
 
 from spec.checking.exploration import split_properties
-from spec.checking.local.recording import Recorder
+from spec.checking.local.advice import advice
+from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.states.packed_state import PackedState
 from spec.language.state import Values
@@ -40,6 +41,16 @@ class _Node:
     following: dict[int, _Node] = field(default_factory=dict)
 
 
+@dataclass
+class _Instance:
+    """An instance of an action or property, with the paths that were recorded."""
+
+    rule: str
+    record: Callable[[Sequence[int]], Recorded]
+    root: _Node = field(default_factory=_Node)
+    paths: int = 0
+
+
 class Learned(NamedTuple):
     """What it took to learn a state."""
 
@@ -57,17 +68,18 @@ class Probe:
         record, slots = self._recorder, self._recorder.slots
         self._places = [*zip(slots.registers, slots.shifts, slots.masks, strict=True)]
         actions = [
-            partial(record.action, number, index)
+            _Instance(action.name, partial(record.action, number, index))
             for number, action in enumerate(model.actions)
             for index in range(len(action.instances))
         ]
         judges = [
-            partial(record.of_state, instance, model.properties[number].kind == "sometimes")
-            for number in self._in_states
-            for instance in model.properties[number].instances
+            _Instance(judged.name, partial(record.of_state, instance, judged.kind == "sometimes"))
+            for judged in [model.properties[number] for number in self._in_states]
+            for instance in judged.instances
         ]
-        self._paths = [(each, _Node()) for each in (*actions, *judges)]
-        """Records each instance, and the paths that were recorded."""
+        self._instances = [*actions, *judges]
+        self._states = 0
+        """The states that were learned."""
         self._at_first = 0.0
         """The mean number of new paths of the first states."""
 
@@ -79,7 +91,8 @@ class Probe:
             seconds: about how long that may take.
         """
         until = time.thread_time() + seconds
-        chosen, learned = Random(0).sample(states, min(SOME, len(states))), list[Learned]()
+        chosen = Random(self._states).sample(states, min(SOME, len(states)))  # not the same ones when asked again
+        learned: list[Learned] = []
         try:
             cheap = CHEAP * self.price(chosen[:TOGETHER], until - seconds / 2)
             for number, state in enumerate(chosen, 1):
@@ -94,6 +107,14 @@ class Probe:
         later = learned[len(learned) // 2 :]
         falling = fmean(each.paths for each in later) < FALLING * self._at_first
         return falling or fmean(each.seconds for each in later) < cheap
+
+    def advice(self, state: Values) -> str:
+        """The action or property that took the most paths, and what it reads, for example in this state."""
+        words = PackedState.of_values(self._model.layout, state).words
+        worst = max(self._instances, key=lambda each: each.paths)
+        paths = sum(each.paths for each in self._instances if each.rule == worst.rule)
+        reads = worst.record([*words, *words, self._recorder.no_step]).reads
+        return advice(self._model, worst.rule, paths, self._states, [slot for slot, _ in reads])
 
     def price(self, states: Sequence[Values], until: float) -> float:
         """Seconds of expanding and judging one of these states in plain Python, measured until this time.
@@ -119,16 +140,18 @@ class Probe:
         words = PackedState.of_values(self._model.layout, state).words
         registers = [*words, *words, self._recorder.no_step]
         paths, seconds = 0, 0.0
-        for record, root in self._paths:
-            if not self._is_known(root, registers):
-                began = time.thread_time()
-                reads = record(registers).reads
+        for each in self._instances:
+            if not self._is_known(each.root, registers):
+                began, node = time.thread_time(), each.root
+                reads = each.record(registers).reads
                 seconds += time.thread_time() - began
                 paths += 1
+                each.paths += 1
                 for slot, code in reads:
-                    root.slot = slot
-                    root = root.following.setdefault(code, _Node())
-                root.slot = END
+                    node.slot = slot
+                    node = node.following.setdefault(code, _Node())
+                node.slot = END
+        self._states += 1
         return Learned(paths, seconds)
 
     def _is_known(self, node: _Node | None, registers: Sequence[int]) -> bool:

@@ -10,13 +10,15 @@ equal subtrees.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from spec.checking.exploration import split_properties
+from spec.checking.exploration import LearnedRule, split_properties
+from spec.checking.local.advice import advice
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.compact import Compact, CompactCopy
 from spec.checking.local.lazy import Copy, Writes
@@ -139,6 +141,8 @@ class DecisionTables:
         self.orbits = orbits(symmetry) if symmetry else NONE
         self.learned = 0
         """The number of paths so far."""
+        self.paths, self.misses, self.seconds = [0] * len(self.all), [0] * len(self.all), [0.0] * len(self.all)
+        """By table, the paths so far, how often one was missing, and the seconds that learning took."""
         self._changed: set[int] = set()
         """The nodes on paths that are not in the copy yet."""
         self._copy = CompactCopy()
@@ -206,21 +210,49 @@ class DecisionTables:
             EvaluationFailed: the recorded path contradicts an earlier one.
             UsageError: it distinguishes interchangeable values.
         """
+        self.misses[number] += 1
         if self.outcome(number, registers) >= 0:
             return
-        table = self.all[number]
-        if table.kind == "action":
-            recorded = self.recorder.action(table.number, table.index, registers)
-            if recorded.outcome == CLOSED and not self.seeks_deadlocks:
-                recorded = recorded._replace(outcome=USUAL)
-        elif table.kind == "state":
-            recorded = self.recorder.of_state(table.instance, table.sought, registers)
-        else:
-            recorded = self.recorder.of_step(table.instance, table.sought, registers)
+        began, table = time.perf_counter(), self.all[number]
+        recorded = self._recorded(table, registers)
         if self.symmetry is not None:
             self._compare(table, registers)
         self._insert(number, recorded, registers)
         self.learned += 1
+        self.paths[number] += 1
+        self.seconds[number] += time.perf_counter() - began
+
+    def _recorded(self, table: DecisionTable, registers: Sequence[int]) -> Recorded:
+        if table.kind == "action":
+            recorded = self.recorder.action(table.number, table.index, registers)
+            unimportant = recorded.outcome == CLOSED and not self.seeks_deadlocks
+            return recorded._replace(outcome=USUAL) if unimportant else recorded
+        if table.kind == "state":
+            return self.recorder.of_state(table.instance, table.sought, registers)
+        return self.recorder.of_step(table.instance, table.sought, registers)
+
+    def by_rule(self) -> dict[str, LearnedRule]:
+        """The learning of each action and property, by name."""
+        found: dict[str, LearnedRule] = {}
+        for number, table in enumerate(self.all):
+            name = self._name_of(table)
+            paths, misses, seconds = found.get(name, LearnedRule())
+            found[name] = LearnedRule(
+                paths + self.paths[number], misses + self.misses[number], seconds + self.seconds[number]
+            )
+        return found
+
+    def advice(self, states: int, state: Sequence[int]) -> str:
+        """The rule that took the most paths in so many states, and what it reads, for example in this one."""
+        worst = max(range(len(self.all)), key=lambda number: self.paths[number] + self.misses[number])
+        registers = [*state, *state, self.recorder.no_step]
+        reads = [slot for slot, _ in self._recorded(self.all[worst], registers).reads]
+        name = self._name_of(self.all[worst])
+        return advice(self.model, name, self.by_rule()[name].paths, states, reads)
+
+    def _name_of(self, table: DecisionTable) -> str:
+        rules = self.model.actions if table.kind == "action" else self.model.properties
+        return rules[table.number].name
 
     def _compare(self, table: DecisionTable, registers: Sequence[int]) -> None:
         """Compare an evaluation with itself under other names, see `spec.checking.symmetry.renamings`."""
@@ -316,10 +348,8 @@ class DecisionTables:
 
     def _contradiction(self, number: int, registers: Sequence[int]) -> EvaluationFailed:
         table, layout = self.all[number], self.model.layout
-        if table.kind == "action":
-            what = str(self.model.actions[table.number].step(table.index))
-        else:
-            what = self.model.properties[table.number].name
+        named = table.kind == "action"
+        what = str(self.model.actions[table.number].step(table.index)) if named else self._name_of(table)
         state = PackedState.of_words(layout, registers[: self.words])
         cause = "it is not deterministic: done twice with the same values, it gave two results"
         return EvaluationFailed(what, cause, self.model.show(state.values))

@@ -388,6 +388,8 @@ class WorkerPool:
             if self.budget.allows:
                 self._learn(worker)
             else:
+                for row in self._missing(worker):
+                    self.tables.misses[row[0]] += 1
                 self._by_caller(lambda: self._expand_plainly(worker))
         finally:
             self.learning.release()
@@ -395,13 +397,18 @@ class WorkerPool:
         return True
 
     def _learn(self, worker: Worker) -> None:
-        missing = worker.output.missing[: worker.output.cursor[Cursor.MISSING] * self.reach]
-        rows = missing.reshape(-1, self.reach).tolist()
+        rows = self._missing(worker)
         self._by_caller(lambda: self._learn_paths(rows))
         self._hand_over(worker)
         put_off = self._put_off(worker)
         states, marks = put_off[:, PutOff.STATE], put_off[:, PutOff.MARKS]
         self.work_items.append(np.stack([states, states + 1, marks], axis=1))  # with the columns of `StateRange`
+
+    def _missing(self, worker: Worker) -> list[list[int]]:
+        """The missing paths of the states that wait, as far as there was room: a table and registers each."""
+        missing = worker.output.missing[: worker.output.cursor[Cursor.MISSING] * self.reach]
+        rows: list[list[int]] = missing.reshape(-1, self.reach).tolist()
+        return rows
 
     def _put_off(self, worker: Worker) -> Array:
         """The states that wait for something."""

@@ -130,6 +130,8 @@ def agreed(specification: Specification, directory: Path, seed: int = 0, **asked
     for share in (0.0, 0.5):
         with learning(share, seed):
             same(f"local, learning {share:.0%}", checked(specification, LocalEngine(2), **asked), expected)
+    with patch("spec.checking.first_tier.KEPT", Random(seed).randrange(40)):
+        same("auto, handed over", checked(specification, "auto", **asked), expected)
     simulated(specification, seed, expected)
     if seed % 5 == 0:
         same("spark, without jobs", checked(specification, SparkEngine(), **asked), expected)
