@@ -21,7 +21,6 @@ from spec.checking.exploration import Exploration, OnProgress, Options
 from spec.checking.first_tier import FirstTier
 from spec.checking.machine.memory import Budget, written
 from spec.checking.model import Model
-from spec.checking.states.limits import refuse_too_large
 from spec.language.errors import EnvironmentFailed, UsageError
 from spec.language.extras import how_to_install, is_installed
 
@@ -63,7 +62,6 @@ class AutoEngine:
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Explore the states, level by level."""
-        refuse_too_large(model)
         if self.run_dir is not None:
             return self._compiled(model, options, on_progress)
         first_tier = FirstTier(on_progress, Budget(self.memory))

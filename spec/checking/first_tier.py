@@ -27,6 +27,7 @@ from spec.checking.exploration import Exploration, OnProgress, Options, Statisti
 from spec.checking.machine.memory import COMPILING, MB, Budget
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
+from spec.checking.states.limits import too_large
 
 if TYPE_CHECKING:
     from spec.checking.local.begun import Begun
@@ -145,7 +146,7 @@ class FirstTier:
         if statistics.distinct >= KEPT or self.budget.left < self.budget.size // 2:
             return True
         worked, before = self._worked, self._before
-        if worked < self._look_again:
+        if worked < self._look_again or too_large(self._model):
             return False
         self._before, self._look_again = Progress(worked, statistics.depth), 2 * worked
         if worked - before.worked < LEVEL * (statistics.depth - before.depth):

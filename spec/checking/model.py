@@ -12,7 +12,6 @@ from collections.abc import Callable, Collection, Coroutine, Generator, Iterable
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
 from spec.checking import arguments

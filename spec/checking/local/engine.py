@@ -50,7 +50,6 @@ from spec.checking.runs.checkpoint import (
 from spec.checking.runs.discoveries import PackedDiscovery, Predecessor, keep_lowest, with_paths
 from spec.checking.runs.level_discoveries import LevelDiscoveries, failed
 from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory, writing
-from spec.checking.states.limits import refuse_too_large
 from spec.checking.states.packed import Words, sample_of
 from spec.checking.states.packed_state import PackedState
 from spec.checking.symmetry.reduction import Symmetry
@@ -107,7 +106,6 @@ class LocalEngine:
         self, model: Model, options: Options, on_progress: OnProgress, begun: Begun | None = None
     ) -> Exploration:
         """Explore the states, level by level; from these levels on, if there are any."""
-        refuse_too_large(model)
         return retry_on_opaque_rule(lambda again: self._explore(model, options, on_progress, begun, again))
 
     def _explore(

@@ -20,9 +20,14 @@ SHARE: Final = 0.2
 
 
 class LearningBudget:
-    """Decides whether missing paths are learned, or the states that need them are expanded in plain Python."""
+    """Decides whether missing paths are learned, or the states that need them are expanded in plain Python.
 
-    def __init__(self) -> None:
+    Args:
+        learns: whether anything can be learned.
+    """
+
+    def __init__(self, *, learns: bool = True) -> None:
+        self.learns = learns
         self.expanded = 0
         """The states that were expanded so far."""
         self.plainly = 0
@@ -35,6 +40,8 @@ class LearningBudget:
 
         The price of expanding a state in plain Python is not known before some states have been expanded so.
         """
+        if not self.learns:
+            return False
         saved = 0.0
         if self.plainly:
             compiled = max(0, self.expanded - self.plainly)
@@ -43,7 +50,7 @@ class LearningBudget:
 
     @property
     def paid(self) -> bool:
-        """Whether learning paid, or took too little time to matter."""
+        """Whether learning paid, or the time does not matter."""
         return self.seconds_plainly < ALLOWANCE or 2 * self.plainly < self.expanded
 
     @contextmanager

@@ -151,6 +151,11 @@ class Seeker:
             targets: the states to which a step is sought.
             skipped: receives the states that were skipped.
         """
+        if self.tables.too_large:
+            if skipped is not None:
+                for first, last in where.ranges.tolist():
+                    skipped += bytes_of(where.words[first * self.words : last * self.words].reshape(-1, self.words))
+            return []
         wanted = words_of(targets, BYTES * self.words).reshape(-1)
         found = np.full(max(1, len(targets)), -1, np.int64)
         best = np.zeros((len(found), 2 * self.words), np.uint64)

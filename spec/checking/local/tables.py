@@ -31,6 +31,7 @@ from spec.checking.local.representing import NONE
 from spec.checking.local.shape import shape_of
 from spec.checking.local.traversing import survey
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
+from spec.checking.states.limits import too_large
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.renamings import OF_STEP, Evaluation
@@ -96,15 +97,17 @@ class DecisionTables:
         self.in_states, self.in_steps = split_properties(model, properties)
         self.expander = PlainExpander(model, properties, symmetry)
         """Does the same without tables."""
-        self.all: list[DecisionTable] = [
-            DecisionTable("action", number, index, instance)
-            for number, action in enumerate(model.actions)
-            for index, instance in enumerate(action.instances)
-        ]
+        self.too_large = too_large(model)
+        """Why the model is too large for tables; then there is none, and every state is expanded without."""
+        self.all: list[DecisionTable] = []
+        if not self.too_large:
+            self.all += self._of_actions()
         self.actions = len(self.all)
-        self.all += self._of_properties("state", self.in_states)
+        if not self.too_large:
+            self.all += self._of_properties("state", self.in_states)
         self.judging = len(self.all)
-        self.all += self._of_properties("step", self.in_steps)
+        if not self.too_large:
+            self.all += self._of_properties("step", self.in_steps)
 
         self._nodes = [
             register | shift << 8 | (size - 1).bit_length() << 16
@@ -130,7 +133,7 @@ class DecisionTables:
         self._here = (1 << self.recorder.n_slots) - 1
         """The slots of the present state, one bit for each."""
 
-        self.masks = Masks(model.layout.slots, len(self.all))
+        self.masks = Masks([] if self.too_large else model.layout.slots, len(self.all))
         self.affects = GrowingArray(np.uint64, self.masks.words, used=EFFECTS)
         """By effect, the tables that read a slot it writes, one bit for each; without properties of steps that its
         writes settle."""
@@ -138,7 +141,7 @@ class DecisionTables:
             [table.number | table.index << 16 for table in self.all[: self.actions]] + [self.recorder.no_step],
             np.uint64,
         )
-        self.orbits = orbits(symmetry) if symmetry else NONE
+        self.orbits = orbits(symmetry) if symmetry and not self.too_large else NONE
         self.learned = 0
         """The number of paths so far."""
         self.paths, self.misses, self.seconds = [0] * len(self.all), [0] * len(self.all), [0.0] * len(self.all)
@@ -147,6 +150,13 @@ class DecisionTables:
         """The nodes on paths that are not in the copy yet."""
         self._copy = CompactCopy()
         self._compact = self._copied()
+
+    def _of_actions(self) -> list[DecisionTable]:
+        return [
+            DecisionTable("action", number, index, instance)
+            for number, action in enumerate(self.model.actions)
+            for index, instance in enumerate(action.instances)
+        ]
 
     def _of_properties(self, kind: str, numbers: Sequence[int]) -> list[DecisionTable]:
         return [
@@ -244,6 +254,8 @@ class DecisionTables:
 
     def advice(self, states: int, state: Sequence[int]) -> str:
         """The rule that took the most paths in so many states, and what it reads, for example in this one."""
+        if self.too_large:
+            return self.too_large
         worst = max(range(len(self.all)), key=lambda number: self.paths[number] + self.misses[number])
         registers = [*state, *state, self.recorder.no_step]
         reads = [slot for slot, _ in self._recorded(self.all[worst], registers).reads]

@@ -120,7 +120,7 @@ class WorkerPool:
         memory: int | None = None,
     ):
         self.tables, self.visited, self.threads = tables, visited, threads
-        self.expander, self.budget = tables.expander, LearningBudget()
+        self.expander, self.budget = tables.expander, LearningBudget(learns=not tables.too_large)
         self.shape, words = visited.shape, visited.words
         room = max(ROOM, 4 * tables.actions)
         if memory is not None:
@@ -206,6 +206,8 @@ class WorkerPool:
         self.visited.insert(0, PARTITIONS, self.sent, worker.scratch)
         self.visited.complete(self.new_states)
         self.visited.levels.clear()
+        if self.tables.too_large:
+            return
         self.tables.survey(np.zeros((0, self.visited.words), np.uint64))
         clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
 
@@ -327,16 +329,7 @@ class WorkerPool:
             ):
                 if worker.ranges is None:
                     continue
-                status = expanding.expand(
-                    self.shape,
-                    self.level._replace(ranges=worker.ranges),
-                    self.live,
-                    worker.program,
-                    worker.outbox,
-                    worker.output,
-                    worker.scratch,
-                    patience,
-                )
+                status = self._by_tables(worker, worker.ranges, patience)
                 if status == expanding.ASKS:
                     missing, waiting = worker.output.cursor[[Cursor.MISSING, Cursor.PUT_OFF]].tolist()
                     settled = self._settle(worker, wait=waiting == ENDURANCE * PATIENCE)
@@ -350,6 +343,39 @@ class WorkerPool:
         finally:
             if worker.is_busy:
                 self._halt()
+
+    def _by_tables(self, worker: Worker, ranges: Array, patience: int) -> int:
+        """Expand these ranges of states by compiled code, as far as it gets; why it ends."""
+        if self.tables.too_large:
+            return self._put_all_off(worker, ranges)
+        status: int = expanding.expand(
+            self.shape,
+            self.level._replace(ranges=ranges),
+            self.live,
+            worker.program,
+            worker.outbox,
+            worker.output,
+            worker.scratch,
+            patience,
+        )
+        return status
+
+    def _put_all_off(self, worker: Worker, ranges: Array) -> int:
+        """Without tables, defer state after state, as long as there is room for more."""
+        cursor, put_off = worker.output.cursor, worker.output.put_off.reshape(-1, len(PutOff))
+        at_range, at, number = cursor[[Cursor.RANGE, Cursor.STATE, Cursor.PUT_OFF]].tolist()
+        while at_range < len(ranges):
+            first, last, marks = ranges[at_range].tolist()
+            at = max(at, first)
+            some = min(last - at, len(put_off) - number)
+            put_off[number : number + some, PutOff.STATE] = np.arange(at, at + some)
+            put_off[number : number + some, PutOff.MARKS] = marks
+            at, number = at + some, number + some
+            if at < last:
+                break
+            at_range, at = at_range + 1, 0
+        cursor[[Cursor.RANGE, Cursor.STATE, Cursor.PUT_OFF]] = at_range, at, number
+        return expanding.DONE if at_range == len(ranges) else expanding.ASKS
 
     @property
     def _patience(self) -> int:
