@@ -495,7 +495,7 @@ class _Search:
         """Why most states were expanded in plain Python; empty if they were not."""
         if self.pool.budget.paid:
             return ""
-        some = self.visited.some(len(self.visited.levels), 1)
+        some = self.visited.some(self.depth, 1)
         return self.tables.advice(self.pool.budget.expanded, some[0].tolist()) if len(some) else ""
 
 

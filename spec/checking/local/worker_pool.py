@@ -194,8 +194,9 @@ class WorkerPool:
     def queue(self) -> int:
         """States yet to be expanded, including those of the next level."""
         under_way = [worker.ranges for worker in self.workers if worker.ranges is not None]
+        put_off = sum(int(worker.output.cursor[Cursor.PUT_OFF]) for worker in self.workers)
         newest = self.visited.storage.size - self.visited.storage.level
-        return sum(map(_states_in, (*self.work_items, *under_way))) + int(newest.sum())
+        return sum(map(_states_in, (*self.work_items, *under_way))) + put_off + int(newest.sum())
 
     def load(self) -> None:
         """Load the compiled code before time is measured."""
