@@ -254,6 +254,9 @@ class _Search:
             self.checkpoints += begun.checkpoints
             self.before = self.checkpoints[-1].compared
             self.continue_after([level] for level in begun.levels)
+            last = self.checkpoints[-1].statistics
+            if why := exploration_end(self.model, self.options, self.discoveries, last):
+                return why
         else:
             self.started = time.perf_counter()
             self.generated = len(initial) // len(self.shape)
