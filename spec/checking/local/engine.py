@@ -113,7 +113,7 @@ class LocalEngine:
     ) -> Exploration:
         budget = Budget(self.memory)
         symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
-        initial = _initial_states(model, symmetry)
+        initial = np.zeros(0, np.uint64) if begun else _initial_states(model, symmetry)
         with ExitStack() as until_done:
             until_done.enter_context(_QUICK_SWITCHES)
             directory, commits = None, list[Commit]()
