@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from spec.checking.exploration import Coverage
+from spec.checking.exploration import Coverage, split_properties
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.runs.discoveries import PathEnd, Predecessor
 from spec.checking.runs.level_discoveries import STEP, LevelDiscoveries, LocatedFailure
@@ -25,6 +25,18 @@ class Successor(NamedTuple):
     action: int
 
 
+class PlainFindings(NamedTuple):
+    """The discoveries and failures in states that were expanded in plain Python: of properties, and of steps."""
+
+    in_states: LevelDiscoveries
+    in_steps: LevelDiscoveries
+
+    @classmethod
+    def none(cls) -> PlainFindings:
+        """Before anything is found."""
+        return cls(LevelDiscoveries(), LevelDiscoveries())
+
+
 class PlainExpander:
     """Expands packed states of a model, and evaluates properties in them.
 
@@ -35,6 +47,7 @@ class PlainExpander:
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
         self.model, self.symmetry = model, symmetry
+        self.in_states, self.in_steps = split_properties(model, properties)
         self.type_ok = model.numbers([TYPE_OK])[0]
         deadlock = model.numbers([DEADLOCK])[0]
         self.deadlock = deadlock if deadlock in properties else None
@@ -47,6 +60,34 @@ class PlainExpander:
     def unpack(self, packed: bytes) -> Values:
         """The state that was packed."""
         return PackedState.of_bytes(self.model.layout, packed).values
+
+    def explore(
+        self, states: Iterable[bytes], decided: Collection[int], found: PlainFindings, *, acting: bool
+    ) -> tuple[dict[bytes, int], tuple[Coverage, ...]]:
+        """Evaluate properties in these states and, if acting, take every step from them.
+
+        Args:
+            states: some states of a level.
+            decided: properties that are not evaluated.
+            found: receives discoveries and failures.
+            acting: whether to take steps.
+
+        Returns:
+            The successors, each with the first action that leads to it; and the counts of each action.
+        """
+        in_states = [number for number in self.in_states if number not in decided]
+        in_steps = [number for number in self.in_steps if number not in decided]
+        coverage = tuple(Coverage() for _ in self.model.actions)
+        successors: dict[bytes, int] = {}
+        for packed in states:
+            if in_states:
+                self.judge(packed, in_states, found.in_states)
+            if acting:
+                for after, action in self.expand(packed, in_steps, found.in_steps, coverage):
+                    successors[after] = min(action, successors.get(after, action))
+                if self.symmetry is not None:
+                    self.symmetry.examine([self.unpack(packed)])
+        return successors, coverage
 
     def expand(
         self, packed: bytes, wanted: Sequence[int], found: LevelDiscoveries, coverage: Sequence[Coverage]

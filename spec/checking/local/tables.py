@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from spec.checking.exploration import LearnedRule, split_properties
+from spec.checking.exploration import LearnedRule
 from spec.checking.local.advice import advice
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.compact import Compact, CompactCopy
@@ -94,7 +94,6 @@ class DecisionTables:
         self.recorder = Recorder(model)
         slots = self.recorder.slots
         self.seeks_deadlocks = model.numbers([DEADLOCK])[0] in properties
-        self.in_states, self.in_steps = split_properties(model, properties)
         self.expander = PlainExpander(model, properties, symmetry)
         """Does the same without tables."""
         self.too_large = too_large(model)
@@ -104,10 +103,10 @@ class DecisionTables:
             self.all += self._of_actions()
         self.actions = len(self.all)
         if not self.too_large:
-            self.all += self._of_properties("state", self.in_states)
+            self.all += self._of_properties("state", self.expander.in_states)
         self.judging = len(self.all)
         if not self.too_large:
-            self.all += self._of_properties("step", self.in_steps)
+            self.all += self._of_properties("step", self.expander.in_steps)
 
         self._nodes = [
             register | shift << 8 | (size - 1).bit_length() << 16

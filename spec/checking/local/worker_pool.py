@@ -1,10 +1,10 @@
 """The worker pool: threads that expand a level together.
 
 Each worker runs compiled code by itself until its outbox is full. It takes work item after work item, each a part of
-the level. It learns paths that its tables miss, one worker at a time, while the others continue with their present
-tables. When an outbox is full, all workers stop and deliver: each adds the states sent to its share of partitions.
-Learning runs actions and properties, and these run only in the caller's thread: there Ctrl-C can interrupt an
-evaluation that does not end. So a worker that learns hands the work to the caller, and waits.
+the level. It learns paths that its tables miss, or expands the states that need them in plain Python if learning does
+not pay: one worker at a time, while the others continue with their present tables. When an outbox is full, all workers stop and deliver: each adds the states sent to its share of partitions.
+Both run actions and properties, and these run only in the caller's thread: there Ctrl-C can interrupt an evaluation
+that does not end. So the worker hands the work to the caller, and waits.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from spec.checking.exploration import Coverage
 from spec.checking.local import expanding, storing
 from spec.checking.local.arrays import (
     AT_ONCE,
@@ -37,11 +36,11 @@ from spec.checking.local.arrays import (
 )
 from spec.checking.local.jit import Array
 from spec.checking.local.learning_budget import LearningBudget
+from spec.checking.local.plain_expander import PlainFindings
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.traversing import clear
 from spec.checking.local.visited import Visited
 from spec.checking.machine.interrupts import DeferredSignals
-from spec.checking.runs.level_discoveries import LevelDiscoveries
 from spec.checking.states.packed import bytes_of, words_of
 
 T = TypeVar("T")
@@ -73,13 +72,6 @@ class Unsent(NamedTuple):
     """The action that leads to each."""
     next: int = 0
     """The number of those that were sent."""
-
-
-class PlainFindings(NamedTuple):
-    """The discoveries and failures in the states of a level that were expanded in plain Python."""
-
-    in_states: LevelDiscoveries
-    in_steps: LevelDiscoveries
 
 
 @dataclass
@@ -165,7 +157,7 @@ class WorkerPool:
         """The properties that are not evaluated."""
         self.acting = True
         """Whether steps are taken, or only properties of states evaluated."""
-        self.found = PlainFindings(LevelDiscoveries(), LevelDiscoveries())
+        self.found = PlainFindings.none()
         self.at_work: list[Future[Any]] = []
         self.caller, self.errands = get_ident(), SimpleQueue[Task | None]()
         self.learning, self.stopped = Lock(), False
@@ -298,7 +290,7 @@ class WorkerPool:
 
     def _begin(self, level: MarkedRanges, live: Array) -> None:
         self.level, self.live = level, live
-        self.found = PlainFindings(LevelDiscoveries(), LevelDiscoveries())
+        self.found = PlainFindings.none()
         for worker in self.workers:
             worker.output.flags[:] = 0
             self._hand_over(worker)
@@ -457,21 +449,10 @@ class WorkerPool:
     def _expand_plainly(self, worker: Worker) -> None:
         """Judge and expand the states that wait for a worker's missing paths."""
         words = self.visited.words
-        places = self._put_off(worker)[:, PutOff.STATE]
-        states = bytes_of(self.level.words[: len(self.level.words) // words * words].reshape(-1, words)[places])
-        in_states = [number for number in self.tables.in_states if number not in self.decided]
-        in_steps = [number for number in self.tables.in_steps if number not in self.decided]
-        coverage = tuple(Coverage() for _ in self.tables.model.actions)
-        successors: dict[bytes, int] = {}
+        rows = self.level.words[: len(self.level.words) // words * words].reshape(-1, words)
+        states = bytes_of(rows[self._put_off(worker)[:, PutOff.STATE]])
         with self.budget.expanding(len(states)):
-            for packed in states:
-                if in_states:
-                    self.expander.judge(packed, in_states, self.found.in_states)
-                if self.acting:
-                    for after, action in self.expander.expand(packed, in_steps, self.found.in_steps, coverage):
-                        successors[after] = min(action, successors.get(after, action))
-            if self.acting and self.expander.symmetry is not None:
-                self.expander.symmetry.examine([*map(self.expander.unpack, states)])
+            successors, coverage = self.expander.explore(states, self.decided, self.found, acting=self.acting)
         for number, each in enumerate(coverage):
             worker.output.enabled[number] += each.enabled
             worker.output.taken[number] += each.taken
