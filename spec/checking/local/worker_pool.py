@@ -2,9 +2,10 @@
 
 Each worker runs compiled code by itself until its outbox is full. It takes work item after work item, each a part of
 the level. It learns paths that its tables miss, or expands the states that need them in plain Python if learning does
-not pay: one worker at a time, while the others continue with their present tables. When an outbox is full, all workers stop and deliver: each adds the states sent to its share of partitions.
-Both run actions and properties, and these run only in the caller's thread: there Ctrl-C can interrupt an evaluation
-that does not end. So the worker hands the work to the caller, and waits.
+not pay: one worker at a time, while the others continue with their present tables. When an outbox is full, all
+workers stop and deliver: each adds the states sent to its share of partitions. Both run actions and properties, and
+these run only in the caller's thread: there Ctrl-C can interrupt an evaluation that does not end. So the worker hands
+the work to the caller, and waits.
 """
 
 from __future__ import annotations
