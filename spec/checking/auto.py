@@ -1,7 +1,7 @@
 """The default engine: tiered execution. Each of the other engines takes over when it is worth its startup time.
 
-The reference engine begins (`first_tier`). The local engine follows until memory runs out, then Spark continues
-within the same memory. All find the same.
+The reference engine begins (`first_tier`). The local engine continues until memory runs out, then Spark continues
+within the same memory. Each begins after the last complete level of the engine before. All find the same.
 """
 
 from __future__ import annotations
@@ -13,17 +13,19 @@ import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import SupportsIndex
+from typing import TYPE_CHECKING, SupportsIndex
 
 from spec.checking import arguments
 from spec.checking.arguments import Directory
-from spec.checking.exploration import Exploration, OnProgress, Options, Statistics
+from spec.checking.exploration import Exploration, OnProgress, Options
 from spec.checking.first_tier import FirstTier
 from spec.checking.machine.memory import Budget, written
 from spec.checking.model import Model
-from spec.checking.states.limits import refuse_too_large
 from spec.language.errors import EnvironmentFailed, UsageError
 from spec.language.extras import how_to_install, is_installed
+
+if TYPE_CHECKING:
+    from spec.checking.local.begun import Begun
 
 
 class AutoEngine:
@@ -60,32 +62,23 @@ class AutoEngine:
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Explore the states, level by level."""
-        refuse_too_large(model)
         if self.run_dir is not None:
             return self._compiled(model, options, on_progress)
         first_tier = FirstTier(on_progress, Budget(self.memory))
         self.name = "reference"
-        begun = first_tier.explore(model, options)
-        if not first_tier.over:
-            return begun
-        before = begun.statistics.seconds
-
-        def from_there_on(statistics: Statistics) -> None:
-            on_progress(statistics._replace(seconds=before + statistics.seconds))
-
-        found = self._compiled(model, options, from_there_on)
+        first = first_tier.explore(model, options)
+        if first_tier.begun is None:
+            return first
+        found = self._compiled(model, options, on_progress, first_tier.begun)
         if found.ended == "interrupted" and not found.statistics.distinct:
             self.name = "reference"
-            return begun
-        return replace(
-            found,
-            statistics=found.statistics._replace(seconds=before + found.statistics.seconds),
-            levels=tuple(each._replace(seconds=before + each.seconds) for each in found.levels),
-            compile_seconds=first_tier.compile_seconds + found.compile_seconds,
-        )
+            return first
+        return replace(found, compile_seconds=first_tier.compile_seconds + found.compile_seconds)
 
-    def _compiled(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """Explore on this machine until memory runs out, then on Spark."""
+    def _compiled(
+        self, model: Model, options: Options, on_progress: OnProgress, begun: Begun | None = None
+    ) -> Exploration:
+        """Explore on this machine until memory runs out, then on Spark; from these levels on, if there are any."""
         from spec.checking.local import LocalEngine
 
         self.name = "local"
@@ -93,7 +86,7 @@ class AutoEngine:
             path, too_little = self._place_for_spark(until_done)
             overflow = path if self.run_dir is None else None
             local = LocalEngine(self.workers, self.memory, self.run_dir, resume=self.resume, overflow=overflow)
-            found = local.explore(model, options, on_progress)
+            found = local.explore(model, options, on_progress, begun)
             no_room = self.run_dir is None and found.kept
             if found.ended != "memory" or no_room or not (path or too_little) or not _can_hand_over():
                 return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, SupportsIndex
 
 from spec.checking import arguments
@@ -11,6 +12,7 @@ from spec.checking.engines import ENGINES, engine_named
 from spec.checking.exploration import Engine, Exploration, OnProgress, Options, Statistics, is_violation
 from spec.checking.goal import Goal
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
+from spec.checking.profile import profile_of
 from spec.checking.result import ActionResult, LevelResult, PropertyResult, Result
 from spec.checking.traces.paths import trace, traced_failures
 from spec.checking.traces.trace import Trace
@@ -39,6 +41,7 @@ def check(
     symmetry: bool = False,
     show: str | None = None,
     accept_vacuous: Iterable[str] | str = (),
+    profile: bool = False,
     on_progress: OnProgress = silent,
     release: str | None = None,
 ) -> Result:
@@ -57,6 +60,7 @@ def check(
         show: look only for the shortest path to this goal: the name of a witness or an action, or a predicate in
             Python on the state `s`, as `s.count > 2`.
         accept_vacuous: a name, or names, of actions and witnesses that need not happen under these constants.
+        profile: measure what each action and property takes; not with the Spark engine.
         on_progress: called with statistics now and then, and at the end unless the engine was interrupted.
         release: one of the system's `releases`, from which its constants were taken; the result records it.
 
@@ -81,12 +85,16 @@ def check(
     bounds = arguments.as_bound("max_states", max_states), arguments.as_bound("max_depth", max_depth)
     options = Options(selected_numbers(model, named, deadlock), keep_going, *bounds, symmetry)
     chosen = _engine(engine)
+    if profile and chosen.name == "spark":
+        raise UsageError("profile: Spark's workers are not measured; use another engine")
+    evaluating = model.timed() if profile else {}
     with traced_failures(model), Watchdog(model, on_progress, Statistics(0, 0, 0, 0, 0.0)) as watched:
         found = chosen.explore(model, options, watched)
     model.hidden_state.require_unchanged()
     if found.ended != "interrupted":
         on_progress(found.statistics)
-    return _result(model, options, found, chosen.name, bool(named), release, accepted)
+    result = _result(model, options, found, chosen.name, bool(named), release, accepted)
+    return replace(result, profile=profile_of(model, evaluating, found.learned)) if profile else result
 
 
 def _require_that_may_be_vacuous(model: Model, names: Iterable[str]) -> None:
@@ -198,6 +206,7 @@ def _result(
         without_effect=_without_effect(model, found),
         levels=tuple(map(_level, found.levels)),
         jobs=found.jobs,
+        advice=found.advice,
         opaque_rules=tuple(sorted(model.opaque_rules)),
     )
 

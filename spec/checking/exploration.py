@@ -11,7 +11,7 @@ instances; and so on backwards to the initial state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
@@ -81,6 +81,17 @@ class Jobs(NamedTuple):
     """The most worker processes that took part in one of these jobs."""
 
 
+class LearnedRule(NamedTuple):
+    """The learning of one action or property, with all its instances."""
+
+    paths: int = 0
+    """The paths that were learned."""
+    misses: int = 0
+    """How often an instance of it had no path for a state; fewer are counted where states need many paths at once."""
+    seconds: float = 0.0
+    """The time that it took."""
+
+
 @dataclass(frozen=True)
 class Discovery:
     """A property and a path that decides it: at its end an invariant is broken or a witness seen."""
@@ -109,6 +120,11 @@ class Exploration:
     """For a run that was interrupted or ran out of memory: how to resume it; empty if nothing was kept."""
     levels: tuple[Statistics, ...] = ()
     """The statistics at the end of each level, from the first on; `queue` is the number of states in the level."""
+    advice: str = ""
+    """For a search that ran mostly in plain Python because learning did not pay: the action or property that was the
+    reason, in a sentence."""
+    learned: Mapping[str, LearnedRule] = field(default_factory=dict)
+    """By name of the action or property, the learning of an engine that learns."""
     jobs: Jobs | None = None
     """For the whole run, including the part before it was resumed. None for another engine, unless it continued a
     run in which a Spark job had expanded a level."""

@@ -7,7 +7,8 @@ properties run are caught here, once for all engines.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Coroutine, Generator, Iterable, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
@@ -300,6 +301,32 @@ class Model:
         other._evaluated = [[0] * len(action.instances) for action in other.actions]
         other._acts = other._bound_to(other._here)
         return other
+
+    def timed(self) -> Mapping[str, float]:
+        """From now on measure plain evaluations; the seconds spent in each action and property so far, by name."""
+        seconds = dict.fromkeys(
+            [*(each.name for each in self.actions), *(each.name for each in self.properties)], 0.0
+        )
+
+        def measured(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+            def run(*given: Any) -> Any:
+                began = time.perf_counter()
+                try:
+                    return call(*given)
+                finally:
+                    seconds[name] += time.perf_counter() - began
+
+            return run
+
+        self._acts = [
+            [(measured(action.name, act), described) for act, described in acts]
+            for action, acts in zip(self.actions, self._acts, strict=True)
+        ]
+        self._judges = tuple(
+            each._replace(calls=tuple(measured(each.property.name, call) for call in each.calls))
+            for each in self._judges
+        )
+        return seconds
 
     def window(self) -> Window:
         """A new window on this model's states."""

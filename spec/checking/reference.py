@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from spec.checking import arguments
 from spec.checking.exploration import (
@@ -43,6 +43,16 @@ class _Predecessor(NamedTuple):
     instance: int
 
 
+class SoFar(NamedTuple):
+    """How far an exploration has come."""
+
+    found: Exploration
+    """The findings up to the last complete level."""
+    reached: dict[Values, Any]
+    """The states in the order in which they were found; beyond the last complete level, too."""
+    symmetry: Symmetry | None
+
+
 class ReferenceEngine:
     """Explores in this process.
 
@@ -58,19 +68,26 @@ class ReferenceEngine:
 
     def __init__(self, memory: int | str | None = None):
         self.memory = arguments.as_memory(memory)
+        self._search: _Search | None = None
 
     def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
         """Explore the states, level by level."""
         budget = Budget(self.memory)
         budget.require(ROOM, "the reference engine")
-        search = _Search(model, options, on_progress, budget)
+        search = self._search = _Search(model, options, on_progress, budget)
         try:
             found = search.run()
         except KeyboardInterrupt:
             found = search.cut_short("interrupted")
         except OutOfMemory:
             found = search.cut_short("memory")
-        return replace(found, levels=tuple(search.levels[: found.statistics.depth]))
+        return search.with_levels(found)
+
+    @property
+    def so_far(self) -> SoFar:
+        """How far the latest exploration has come."""
+        assert self._search is not None, "an exploration has begun"
+        return self._search.so_far()
 
 
 class _Search:
@@ -82,6 +99,7 @@ class _Search:
         self.symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
         self.represent = self.symmetry.representative if self.symmetry else lambda state: state
         self.reached: dict[Values, _Predecessor | None] = {}
+        """The states found so far, in that order, each with its lowest predecessor."""
         self.depth = self.generated = 0
         self.coverage = tuple(Coverage() for _ in model.actions)
         self.discoveries: dict[int, Discovery] = {}
@@ -219,6 +237,12 @@ class _Search:
     def statistics(self, queue: int) -> Statistics:
         seconds = time.perf_counter() - self.started
         return Statistics(self.depth, self.generated, len(self.reached), queue, seconds)
+
+    def with_levels(self, found: Exploration) -> Exploration:
+        return replace(found, levels=tuple(self.levels[: found.statistics.depth]))
+
+    def so_far(self) -> SoFar:
+        return SoFar(self.with_levels(self.last_complete), self.reached, self.symmetry)
 
     def cut_short(self, ended: str) -> Exploration:
         """The report of the last complete level."""

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from spec.checking.exploration import Jobs
 from spec.checking.machine.versions import versions
+from spec.checking.profile import RuleProfile, table, to_json
 from spec.checking.traces.lines import Kind, Line, Report
 from spec.checking.traces.trace import Trace
 from spec.checking.values.text import jsonable, show
@@ -299,6 +300,10 @@ class Result(BaseResult):
     """The figures of each level."""
     jobs: Jobs | None = None
     """How much Spark did in jobs; see `Exploration.jobs`."""
+    advice: str = ""
+    """Why the search ran mostly in plain Python; see `Exploration.advice`."""
+    profile: tuple[RuleProfile, ...] = ()
+    """What each action and property took, if that was asked for."""
 
     @property
     def states_per_second(self) -> int:
@@ -315,6 +320,10 @@ class Result(BaseResult):
             yield labelled("symmetry", self.compared)
         if self.jobs is not None:
             yield Line("  ", _by_jobs(self.jobs))
+        if self.advice:
+            yield labelled("plain", f"most states were expanded in plain Python: {self.advice}")
+        if self.profile:
+            yield from (Line("  ", each) for each in table(self.profile, self.seconds))
 
     def _held_for(self) -> Iterator[Line]:
         yield from super()._held_for()
@@ -350,6 +359,8 @@ class Result(BaseResult):
             "bytes_per_state": self.bytes_per_state,
             **self._found(),
             "without_effect": list(self.without_effect),
+            "advice": self.advice or None,
+            "profile": to_json(self.profile),
         }
 
 

@@ -144,6 +144,8 @@ class Simulation(BaseResult):
             "bytes_per_state": None,
             **self._found(),
             "without_effect": None,
+            "advice": None,
+            "profile": None,
             "simulation": {
                 "seed": self.seed,
                 "runs": tally.runs,

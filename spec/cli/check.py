@@ -75,6 +75,9 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Accept that this action or witness never happens; may be repeated.",
 )
+@click.option(
+    "--profile", is_flag=True, help="Print what each action and property took, and how well its paths were learned."
+)
 @MAX_STATES
 @MAX_DEPTH
 @MEMORY
@@ -103,6 +106,7 @@ def check(
     deadlock: bool,
     show: str | None,
     accept_vacuous: tuple[str, ...],
+    profile: bool,
     max_states: int | None,
     max_depth: int | None,
     memory: int | None,
@@ -137,6 +141,8 @@ def check(
     if properties and accept_vacuous:
         raise click.UsageError("--property and --accept-vacuous: with --property nothing counts as vacuous")
     _require_writable_reports(reports, junit)
+    if profile and engine == "spark":
+        raise click.UsageError("--profile and --engine spark: Spark's workers are not measured")
     require_one_form(brief, as_json)
     subject, release = specification_for(system, release, settings, switched_on, switched_off)
     require_writable_trace(trace, subject)
@@ -152,6 +158,7 @@ def check(
             symmetry=symmetry,
             show=show,
             accept_vacuous=accept_vacuous,
+            profile=profile,
             release=release,
         )
     result = with_known_anomalies(result)

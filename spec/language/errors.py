@@ -46,12 +46,18 @@ def represented(value: object) -> str:
         return f"{value:#x}" if isinstance(value, int) else safe_repr(value)
 
 
+TOO_DEEP: Final = "RecursionError: maximum recursion depth exceeded"
+"""How every exceeded recursion limit is reported."""
+
+
 def error_text(failure: BaseException) -> str:
     """An exception for a message: its class and its text.
 
     >>> error_text(KeyError("x")), error_text(AssertionError())
     ("KeyError: 'x'", 'AssertionError')
     """
+    if type(failure) is RecursionError:  # its text says where the limit was reached, which depends on the caller
+        return TOO_DEEP
     try:
         words = _on_one_line(str(failure))
     except Exception:

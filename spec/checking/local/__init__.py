@@ -7,15 +7,30 @@ One noun in each module:
   outcomes before any table is walked;
 - `traversing`, `expanding` and `storing` are the compiled loops over `arrays`;
 - `visited` is the set of states; `worker_pool` expands a level; `engine` goes from level to level;
+- `learning_budget` decides whether a path is learned, or `plain_expander` expands the states that need it; `probe`
+  predicts that before anything is compiled;
 - `compiled_walks` takes random walks.
 
-Only code that explores imports this package: it loads numpy and numba.
+The engine loads numpy and numba, so it is imported when it is first asked for.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from spec.checking.engines import require_compiler
 
+if TYPE_CHECKING:
+    from spec.checking.local.engine import LocalEngine
+
 require_compiler()  # before numba is loaded, which might run the kernels as Python
 
-from spec.checking.local.engine import LocalEngine  # noqa: E402
-
 __all__ = ["LocalEngine"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from spec.checking.local import engine
+
+    return getattr(engine, name)

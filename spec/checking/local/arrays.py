@@ -239,7 +239,7 @@ class Scratch(NamedTuple):
     @classmethod
     def of(cls, words: int, tables: int, orbits: Orbits = NONE) -> Scratch:
         """Working memory for states of so many words, so many tables, and these orbits."""
-        masks, reach, each = (tables + 63) // 64, 2 * words + 1, BATCH * (tables + 1)
+        masks, reach, each = max(1, (tables + 63) // 64), 2 * words + 1, BATCH * (tables + 1)
         walks = max(each, WALKS + tables) + 8
         return cls(
             registers=np.zeros(BATCH * reach, np.uint64),

@@ -63,7 +63,7 @@ def load(words: int) -> None:
     with ThreadPoolExecutor(1) as threads:
         pool = WorkerPool(tables, Visited(words, memory=0), 1, threads)
         pool.load()
-        Seeker(tables, pool.workers[0].scratch).load()
+        Seeker(tables, pool.budget, pool.workers[0].scratch).load()
 
 
 def compiled(load: Load, words: int, tell: Callable[[str], None]) -> float:

@@ -28,6 +28,7 @@ from spec.checking.exploration import (
     split_properties,
 )
 from spec.checking.local.arrays import StateRanges
+from spec.checking.local.begun import Begun
 from spec.checking.local.compiling import compile_progress, compiled, is_compiled, load
 from spec.checking.local.jit import Array
 from spec.checking.local.seeking import Seeker
@@ -49,8 +50,7 @@ from spec.checking.runs.checkpoint import (
 from spec.checking.runs.discoveries import PackedDiscovery, Predecessor, keep_lowest, with_paths
 from spec.checking.runs.level_discoveries import LevelDiscoveries, failed
 from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory, writing
-from spec.checking.states.limits import refuse_too_large
-from spec.checking.states.packed import sample_of
+from spec.checking.states.packed import Words, sample_of
 from spec.checking.states.packed_state import PackedState
 from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.renamings import SPOT_CHECKS, ComparisonCounts
@@ -102,15 +102,18 @@ class LocalEngine:
         require_run(self.run_dir, resume)
         self.resume, self.buckets = resume, buckets
 
-    def explore(self, model: Model, options: Options, on_progress: OnProgress) -> Exploration:
-        """Explore the states, level by level."""
-        refuse_too_large(model)
-        return retry_on_opaque_rule(lambda again: self._explore(model, options, on_progress, again))
+    def explore(
+        self, model: Model, options: Options, on_progress: OnProgress, begun: Begun | None = None
+    ) -> Exploration:
+        """Explore the states, level by level; from these levels on, if there are any."""
+        return retry_on_opaque_rule(lambda again: self._explore(model, options, on_progress, begun, again))
 
-    def _explore(self, model: Model, options: Options, on_progress: OnProgress, again: bool) -> Exploration:
+    def _explore(
+        self, model: Model, options: Options, on_progress: OnProgress, begun: Begun | None, again: bool
+    ) -> Exploration:
         budget = Budget(self.memory)
         symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
-        initial = _initial_states(model, symmetry)
+        initial = np.zeros(0, np.uint64) if begun else _initial_states(model, symmetry)
         with ExitStack() as until_done:
             until_done.enter_context(_QUICK_SWITCHES)
             directory, commits = None, list[Commit]()
@@ -136,7 +139,7 @@ class LocalEngine:
                 search = _Search(
                     model, options, symmetry, on_progress, threads, self.workers, budget, directory, keeps
                 )
-                found = search.run(commits, initial)
+                found = search.run(commits, begun, initial)
                 if found.ended == "memory" and self.overflow is not None:
                     found = search.handed_over(found, self.overflow, until_done)
             except KeyboardInterrupt:
@@ -217,7 +220,7 @@ class _Search:
         self.pool = WorkerPool(self.tables, self.visited, workers, threads, max(0, budget.left))
         self.pool.load()
         budget.require(ROOM, "the local engine")
-        self.seeker = Seeker(self.tables, self.pool.workers[0].scratch)
+        self.seeker = Seeker(self.tables, self.pool.budget, self.pool.workers[0].scratch)
         self.seeker.load()
         self.started = time.perf_counter()
         self.checkpoints: list[Checkpoint] = []
@@ -225,10 +228,10 @@ class _Search:
 
     # Levels.
 
-    def run(self, commits: list[Commit], initial: np.ndarray[Any, Any]) -> Exploration:
+    def run(self, commits: list[Commit], begun: Begun | None, initial: np.ndarray[Any, Any]) -> Exploration:
         """Begin with the existing levels, so that a run ends where it would have ended."""
         try:
-            return self.report(self.ended_in(commits) or self.go_on(commits, initial))
+            return self.report(self.ended_in(commits) or self.go_on(commits, begun, initial))
         except OutOfMemory:
             return self.report(self.out_of_memory())
 
@@ -242,10 +245,18 @@ class _Search:
                 return why
         return ""
 
-    def go_on(self, commits: list[Commit], initial: np.ndarray[Any, Any]) -> str:
+    def go_on(self, commits: list[Commit], begun: Begun | None, initial: np.ndarray[Any, Any]) -> str:
         """Expand level after level; the reason of the end."""
         if commits:
-            self.load(commits)
+            assert self.directory is not None
+            self.continue_after(map(self.directory.pieces, (commit.level for commit in commits)))
+        elif begun is not None:
+            self.checkpoints += begun.checkpoints
+            self.before = self.checkpoints[-1].compared
+            self.continue_after([level] for level in begun.levels)
+            last = self.checkpoints[-1].statistics
+            if why := exploration_end(self.model, self.options, self.discoveries, last):
+                return why
         else:
             self.started = time.perf_counter()
             self.generated = len(initial) // len(self.shape)
@@ -300,11 +311,10 @@ class _Search:
         files = directory.write_parts(level, parts, self.pool.each, at_once)
         directory.commit(commit_of(self.model, level, files, checkpoint))
 
-    def load(self, commits: list[Commit]) -> None:
-        """Continue a run after these levels."""
-        assert self.directory is not None
-        for commit in commits:
-            for states in self.directory.pieces(commit.level):
+    def continue_after(self, levels: Iterable[Iterable[Words]]) -> None:
+        """Take in the states of all levels so far, each in pieces; the last checkpoint has the rest."""
+        for level in levels:
+            for states in level:
                 self.pool.take_in(states.reshape(-1))
             self.pool.complete()
         checkpoint, output = self.checkpoints[-1], self.pool.workers[0].output
@@ -357,8 +367,7 @@ class _Search:
         The result is a flag for each table, see `WorkerOutput.flags`.
         """
         passed_over = [*self.discoveries, *([] if judging else self.in_states)]
-        live = self.tables.live(passed_over, acting)
-        return self.pool.sweep(live, lambda: self.on_progress(self.statistics(self.pool.queue)))
+        return self.pool.sweep(passed_over, lambda: self.on_progress(self.statistics(self.pool.queue)), acting=acting)
 
     def tune(self) -> None:
         """Now and then, tune the tables to their use."""
@@ -380,13 +389,13 @@ class _Search:
 
     def judged(self, flags: np.ndarray[Any, Any]) -> None:
         """Find discoveries among the states of the level that was swept."""
-        discoveries = LevelDiscoveries()
+        discoveries = self.pool.found.in_states
         self.seeker.in_states(self.visited.ranges_of(self.depth), flags, discoveries)
         self.note(discoveries)
 
     def expanded(self, flags: np.ndarray[Any, Any]) -> None:
         """Find discoveries among the steps from the level that was swept."""
-        discoveries = LevelDiscoveries()
+        discoveries = self.pool.found.in_steps
         self.seeker.in_steps(self.visited.ranges_of(self.depth), flags, self.discoveries, discoveries)
         self.note(discoveries)
 
@@ -433,7 +442,8 @@ class _Search:
         taken = int(self.pool.taken.sum())
         seconds, distinct = time.perf_counter() - self.started, self.visited.size
         each = self.visited.allocated / distinct if distinct else None
-        python = (self.python + self.pool.python) / seconds if seconds else None
+        budget = self.pool.budget
+        python = (self.python + budget.seconds_learning + budget.seconds_plainly) / seconds if seconds else None
         return Statistics(self.depth, self.generated + taken, distinct, queue, seconds, each, python)
 
     def now(self, level: int) -> Checkpoint:
@@ -463,7 +473,7 @@ class _Search:
         try:
             self.pool.stop()
             tables = DecisionTables(self.model, self.options.properties, self.symmetry)
-            self.seeker = Seeker(tables, self.pool.workers[0].scratch)
+            self.seeker = Seeker(tables, self.pool.budget, self.pool.workers[0].scratch)
             return self.report("interrupted") if self.checkpoints else found
         except (KeyboardInterrupt, OpaqueRuleFound):
             self.pool.stop()
@@ -480,7 +490,16 @@ class _Search:
             compared=self.symmetry.renamings.summary(self.compared()) if self.symmetry else "",
             levels=tuple(each.statistics for each in self.checkpoints if each.statistics.queue),
             jobs=checkpoint.jobs if checkpoint.jobs.levels else None,
+            advice=self.advice(),
+            learned=self.tables.by_rule(),
         )
+
+    def advice(self) -> str:
+        """Why most states were expanded in plain Python; empty if they were not."""
+        if self.pool.budget.paid:
+            return ""
+        some = self.visited.some(self.depth, 1)
+        return self.tables.advice(self.pool.budget.expanded, some[0].tolist()) if len(some) else ""
 
 
 def _spare(budget: Budget, words: int, keeps: bool) -> Callable[[int], int]:

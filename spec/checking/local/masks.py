@@ -56,7 +56,7 @@ class Masks:
     """The tables that each value of a group decides."""
 
     def __init__(self, places: Sequence[SlotPlace], tables: int):
-        self.words = (tables + 63) // 64
+        self.words = max(1, (tables + 63) // 64)
         self.groups = _groups(places)
         self.group_of = [
             next(

@@ -30,7 +30,7 @@ from spec.checking.local.transparency import opaque
 from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.language.cells import Cell, CellRow
-from spec.language.errors import OutOfDomain, error_text
+from spec.language.errors import TOO_DEEP, OutOfDomain
 from spec.language.rules import Action, Instance
 from spec.language.state import Values
 from spec.language.words import Step
@@ -219,7 +219,6 @@ class Recorder:
         return PackedState.of_words(layout, registers[: layout.words]).values
 
 
-TOO_DEEP = error_text(RecursionError("maximum recursion depth exceeded"))
 DIFFERS = "repeated with the same values, it gives another result: it is not deterministic"
 
 

@@ -18,6 +18,7 @@ from numba import uint64
 
 from spec.checking.local.arrays import MET, RAISED, Cursor, Program, Scratch, StateRange, StateRanges
 from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.learning_budget import LearningBudget
 from spec.checking.local.outcomes import EFFECTS, FAILED, FOUND, LEFT, UNKNOWN, USUAL
 from spec.checking.local.representing import represent_in
 from spec.checking.local.shape import shape_of
@@ -25,7 +26,7 @@ from spec.checking.local.storing import hash_of
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.traversing import apply, ask, listed, mask, outcome_at
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed
-from spec.checking.runs.discoveries import PathEnd, Predecessor
+from spec.checking.runs.discoveries import PathEnd, Predecessor, keep_lowest
 from spec.checking.runs.level_discoveries import STEP, LevelDiscoveries, LocatedFailure
 from spec.checking.states.packed import bytes_of, words_of
 from spec.checking.states.packed_state import BYTES, PackedState
@@ -55,13 +56,16 @@ class Seeker:
     """Finds the discoveries that tables have flagged.
 
     Args:
+        budget: decides whether missing paths are learned. If not, a state that needs one is skipped, because its
+            discoveries were found when it was expanded in plain Python.
         scratch: working memory; nobody else may use it meanwhile.
     """
 
-    def __init__(self, tables: DecisionTables, scratch: Scratch):
-        self.tables, self.model, self.scratch = tables, tables.model, scratch
+    def __init__(self, tables: DecisionTables, budget: LearningBudget, scratch: Scratch):
+        self.tables, self.model, self.budget, self.scratch = tables, tables.model, budget, scratch
         self.words = tables.words
-        self._missing = np.zeros(PATIENCE * (2 * tables.words + 2), np.uint64)
+        self._reach = 2 * tables.words + 2
+        self._missing = np.zeros(PATIENCE * self._reach, np.uint64)
         self.type_ok, self.deadlock = (self.model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
 
     def load(self) -> None:
@@ -107,9 +111,14 @@ class Seeker:
 
     def predecessors(self, where: StateRanges, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
         """The lowest predecessor of each of these states among those of a level, if it has one there."""
-        found = self._sought(where, TO_STATE, targets=sorted(targets))
+        skipped: list[bytes] = []
+        found = self._sought(where, TO_STATE, targets=sorted(targets), skipped=skipped)
         steps = ((match, self.tables.all[match.table]) for match in found)
-        return {match.end: Predecessor(match.before, step.number, step.index) for match, step in steps}
+        lowest = {match.end: Predecessor(match.before, step.number, step.index) for match, step in steps}
+        if skipped:
+            with self.budget.expanding(len(skipped)):
+                keep_lowest(lowest, self.tables.expander.predecessors(sorted(skipped), targets))
+        return lowest
 
     def _flagged(self, kind: str, flags: Array) -> Iterable[tuple[int, list[int]]]:
         """The properties with flagged tables, each with all its tables."""
@@ -130,13 +139,29 @@ class Seeker:
         tables: Sequence[int] = (),
         outcome: int = 0,
         targets: Sequence[bytes] = (),
+        skipped: list[bytes] | None = None,
     ) -> list[Match]:
-        """The lowest match; of steps to targets, one for each target that is reached."""
+        """The lowest match; of steps to targets, one for each target that is reached.
+
+        Args:
+            where: the states to search.
+            what: the kind of search.
+            tables: those that must have the outcome.
+            outcome: the outcome.
+            targets: the states to which a step is sought.
+            skipped: receives the states that were skipped.
+        """
+        if self.tables.too_large:
+            if skipped is not None:
+                for first, last in where.ranges.tolist():
+                    skipped += bytes_of(where.words[first * self.words : last * self.words].reshape(-1, self.words))
+            return []
         wanted = words_of(targets, BYTES * self.words).reshape(-1)
         found = np.full(max(1, len(targets)), -1, np.int64)
         best = np.zeros((len(found), 2 * self.words), np.uint64)
         cursor = np.zeros(len(Cursor), np.int64)
         while cursor[Cursor.RANGE] < len(where.ranges):
+            learning = self.budget.allows
             missing = seek(
                 shape_of(self.words),
                 where.words,
@@ -149,11 +174,18 @@ class Seeker:
                 wanted,
                 found,
                 best.reshape(-1),
-                self._missing,
+                self._missing if learning else self._missing[: self._reach],
                 self.scratch,
             )
-            for row in self._missing.reshape(-1, 2 * self.words + 2)[:missing].tolist():
-                self.tables.learn(row[0], row[1:])
+            if learning:
+                with self.budget.learning():
+                    for row in self._missing.reshape(-1, self._reach)[:missing].tolist():
+                        self.tables.learn(row[0], row[1:])
+            elif missing:
+                at = max(cursor[Cursor.STATE], where.ranges[cursor[Cursor.RANGE], StateRange.FIRST])
+                if skipped is not None:
+                    skipped += bytes_of(where.words[at * self.words : (at + 1) * self.words].reshape(1, -1))
+                cursor[Cursor.STATE] = at + 1
         ends, befores = bytes_of(best[:, : self.words]), bytes_of(best[:, self.words :])
         return [Match(*each) for each in zip(ends, befores, found.tolist(), strict=True) if each[-1] >= 0]
 

@@ -10,24 +10,28 @@ equal subtrees.
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+import time
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from spec.checking.exploration import split_properties
+from spec.checking.exploration import LearnedRule
+from spec.checking.local.advice import advice
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.compact import Compact, CompactCopy
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits
 from spec.checking.local.outcomes import CLOSED, EFFECTS, USUAL
+from spec.checking.local.plain_expander import PlainExpander
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
 from spec.checking.local.shape import shape_of
 from spec.checking.local.traversing import survey
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
+from spec.checking.states.limits import too_large
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.renamings import OF_STEP, Evaluation
@@ -90,16 +94,19 @@ class DecisionTables:
         self.recorder = Recorder(model)
         slots = self.recorder.slots
         self.seeks_deadlocks = model.numbers([DEADLOCK])[0] in properties
-        in_states, in_steps = split_properties(model, properties)
-        self.all: list[DecisionTable] = [
-            DecisionTable("action", number, index, instance)
-            for number, action in enumerate(model.actions)
-            for index, instance in enumerate(action.instances)
-        ]
+        self.expander = PlainExpander(model, properties, symmetry)
+        """Does the same without tables."""
+        self.too_large = too_large(model)
+        """Why the model is too large for tables; then there is none, and every state is expanded without."""
+        self.all: list[DecisionTable] = []
+        if not self.too_large:
+            self.all += self._of_actions()
         self.actions = len(self.all)
-        self.all += self._of_properties("state", in_states)
+        if not self.too_large:
+            self.all += self._of_properties("state", self.expander.in_states)
         self.judging = len(self.all)
-        self.all += self._of_properties("step", in_steps)
+        if not self.too_large:
+            self.all += self._of_properties("step", self.expander.in_steps)
 
         self._nodes = [
             register | shift << 8 | (size - 1).bit_length() << 16
@@ -125,7 +132,7 @@ class DecisionTables:
         self._here = (1 << self.recorder.n_slots) - 1
         """The slots of the present state, one bit for each."""
 
-        self.masks = Masks(model.layout.slots, len(self.all))
+        self.masks = Masks([] if self.too_large else model.layout.slots, len(self.all))
         self.affects = GrowingArray(np.uint64, self.masks.words, used=EFFECTS)
         """By effect, the tables that read a slot it writes, one bit for each; without properties of steps that its
         writes settle."""
@@ -133,13 +140,22 @@ class DecisionTables:
             [table.number | table.index << 16 for table in self.all[: self.actions]] + [self.recorder.no_step],
             np.uint64,
         )
-        self.orbits = orbits(symmetry) if symmetry else NONE
+        self.orbits = orbits(symmetry) if symmetry and not self.too_large else NONE
         self.learned = 0
         """The number of paths so far."""
+        self.paths, self.misses, self.seconds = [0] * len(self.all), [0] * len(self.all), [0.0] * len(self.all)
+        """By table, the paths so far, how often one was missing, and the seconds that learning took."""
         self._changed: set[int] = set()
         """The nodes on paths that are not in the copy yet."""
         self._copy = CompactCopy()
         self._compact = self._copied()
+
+    def _of_actions(self) -> list[DecisionTable]:
+        return [
+            DecisionTable("action", number, index, instance)
+            for number, action in enumerate(self.model.actions)
+            for index, instance in enumerate(action.instances)
+        ]
 
     def _of_properties(self, kind: str, numbers: Sequence[int]) -> list[DecisionTable]:
         return [
@@ -156,7 +172,7 @@ class DecisionTables:
                 found.setdefault(table.number, []).append(at)
         return found
 
-    def live(self, decided: Sequence[int] = (), actions: bool = True) -> np.ndarray[Any, Any]:
+    def live(self, decided: Collection[int] = (), actions: bool = True) -> np.ndarray[Any, Any]:
         """The tables to walk, one bit for each; not those of properties that are decided."""
         bits = np.zeros(64 * self.masks.words, np.uint8)
         for number, table in enumerate(self.all):
@@ -203,21 +219,51 @@ class DecisionTables:
             EvaluationFailed: the recorded path contradicts an earlier one.
             UsageError: it distinguishes interchangeable values.
         """
+        self.misses[number] += 1
         if self.outcome(number, registers) >= 0:
             return
-        table = self.all[number]
-        if table.kind == "action":
-            recorded = self.recorder.action(table.number, table.index, registers)
-            if recorded.outcome == CLOSED and not self.seeks_deadlocks:
-                recorded = recorded._replace(outcome=USUAL)
-        elif table.kind == "state":
-            recorded = self.recorder.of_state(table.instance, table.sought, registers)
-        else:
-            recorded = self.recorder.of_step(table.instance, table.sought, registers)
+        began, table = time.perf_counter(), self.all[number]
+        recorded = self._recorded(table, registers)
         if self.symmetry is not None:
             self._compare(table, registers)
         self._insert(number, recorded, registers)
         self.learned += 1
+        self.paths[number] += 1
+        self.seconds[number] += time.perf_counter() - began
+
+    def _recorded(self, table: DecisionTable, registers: Sequence[int]) -> Recorded:
+        if table.kind == "action":
+            recorded = self.recorder.action(table.number, table.index, registers)
+            unimportant = recorded.outcome == CLOSED and not self.seeks_deadlocks
+            return recorded._replace(outcome=USUAL) if unimportant else recorded
+        if table.kind == "state":
+            return self.recorder.of_state(table.instance, table.sought, registers)
+        return self.recorder.of_step(table.instance, table.sought, registers)
+
+    def by_rule(self) -> dict[str, LearnedRule]:
+        """The learning of each action and property, by name."""
+        found: dict[str, LearnedRule] = {}
+        for number, table in enumerate(self.all):
+            name = self._name_of(table)
+            paths, misses, seconds = found.get(name, LearnedRule())
+            found[name] = LearnedRule(
+                paths + self.paths[number], misses + self.misses[number], seconds + self.seconds[number]
+            )
+        return found
+
+    def advice(self, states: int, state: Sequence[int]) -> str:
+        """The rule that took the most paths in so many states, and what it reads, for example in this one."""
+        if self.too_large:
+            return self.too_large
+        worst = max(range(len(self.all)), key=lambda number: self.paths[number] + self.misses[number])
+        registers = [*state, *state, self.recorder.no_step]
+        reads = [slot for slot, _ in self._recorded(self.all[worst], registers).reads]
+        name = self._name_of(self.all[worst])
+        return advice(self.model, name, self.by_rule()[name].paths, states, reads)
+
+    def _name_of(self, table: DecisionTable) -> str:
+        rules = self.model.actions if table.kind == "action" else self.model.properties
+        return rules[table.number].name
 
     def _compare(self, table: DecisionTable, registers: Sequence[int]) -> None:
         """Compare an evaluation with itself under other names, see `spec.checking.symmetry.renamings`."""
@@ -313,10 +359,8 @@ class DecisionTables:
 
     def _contradiction(self, number: int, registers: Sequence[int]) -> EvaluationFailed:
         table, layout = self.all[number], self.model.layout
-        if table.kind == "action":
-            what = str(self.model.actions[table.number].step(table.index))
-        else:
-            what = self.model.properties[table.number].name
+        named = table.kind == "action"
+        what = str(self.model.actions[table.number].step(table.index)) if named else self._name_of(table)
         state = PackedState.of_words(layout, registers[: self.words])
         cause = "it is not deterministic: done twice with the same values, it gave two results"
         return EvaluationFailed(what, cause, self.model.show(state.values))

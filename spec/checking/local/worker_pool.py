@@ -1,23 +1,24 @@
 """The worker pool: threads that expand a level together.
 
 Each worker runs compiled code by itself until its outbox is full. It takes work item after work item, each a part of
-the level. It learns paths that its tables miss, one worker at a time, while the others continue with their present
-tables. When an outbox is full, all workers stop and deliver: each adds the states sent to its share of partitions.
-Learning runs actions and properties, and these run only in the caller's thread: there Ctrl-C can interrupt an
-evaluation that does not end. So a worker that learns hands the work to the caller, and waits.
+the level. It learns paths that its tables miss, or expands the states that need them in plain Python if learning does
+not pay: one worker at a time, while the others continue with their present tables. When an outbox is full, all
+workers stop and deliver: each adds the states sent to its share of partitions. Both run actions and properties, and
+these run only in the caller's thread: there Ctrl-C can interrupt an evaluation that does not end. So the worker hands
+the work to the caller, and waits.
 """
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock, get_ident
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -35,10 +36,13 @@ from spec.checking.local.arrays import (
     WorkerOutput,
 )
 from spec.checking.local.jit import Array
+from spec.checking.local.learning_budget import LearningBudget
+from spec.checking.local.plain_expander import PlainFindings
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.traversing import clear
 from spec.checking.local.visited import Visited
 from spec.checking.machine.interrupts import DeferredSignals
+from spec.checking.states.packed import bytes_of, words_of
 
 T = TypeVar("T")
 
@@ -53,10 +57,22 @@ ENDURANCE = 16
 WORK_ITEM = 4_000
 """The fewest states that a worker takes at once."""
 LOOK = 0.1
-"""Seconds between a waiting worker's checks of whether it must stop."""
+"""Seconds between a waiting worker's checks of whether it must stop; and of expanding states in plain Python before
+progress is reported."""
 
 Task = tuple[Callable[[], None], "Future[None]"]
 """Work for the caller, and the future on which the worker waits."""
+
+
+class Unsent(NamedTuple):
+    """Successors on their way to the outbox."""
+
+    states: Array
+    """All words, one after the other."""
+    actions: Array
+    """The action that leads to each."""
+    next: int = 0
+    """The number of those that were sent."""
 
 
 @dataclass
@@ -71,12 +87,20 @@ class Worker:
     """The number of paths in the program."""
     ranges: Array | None = None
     """Its current work item."""
+    unsent: Unsent | None = None
+    """Successors that were found in plain Python, and for which its outbox has no room yet."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it has begun something that is not finished."""
+        return self.ranges is not None or self.unsent is not None or bool(self.output.cursor[Cursor.PUT_OFF])
 
 
 class WorkerPool:
     """Workers over one visited set, with the same tables.
 
     Args:
+        budget: decides whether missing paths are learned.
         memory: bytes for everything together.
     """
 
@@ -89,6 +113,7 @@ class WorkerPool:
         memory: int | None = None,
     ):
         self.tables, self.visited, self.threads = tables, visited, threads
+        self.expander, self.budget = tables.expander, LearningBudget(learns=not tables.too_large)
         self.shape, words = visited.shape, visited.words
         room = max(ROOM, 4 * tables.actions)
         if memory is not None:
@@ -129,11 +154,16 @@ class WorkerPool:
         """The level of the work items."""
         self.live = tables.live()
         """The tables that are walked."""
+        self.decided: Collection[int] = ()
+        """The properties that are not evaluated."""
+        self.acting = True
+        """Whether steps are taken, or only properties of states evaluated."""
+        self.found = PlainFindings.none()
         self.at_work: list[Future[Any]] = []
         self.caller, self.errands = get_ident(), SimpleQueue[Task | None]()
         self.learning, self.stopped = Lock(), False
-        self.python = 0.0
-        """Seconds spent in learning."""
+        self.look_again = 0.0
+        """When progress is to be reported."""
 
     @property
     def enabled(self) -> Array:
@@ -157,8 +187,9 @@ class WorkerPool:
     def queue(self) -> int:
         """States yet to be expanded, including those of the next level."""
         under_way = [worker.ranges for worker in self.workers if worker.ranges is not None]
+        put_off = sum(int(worker.output.cursor[Cursor.PUT_OFF]) for worker in self.workers)
         newest = self.visited.storage.size - self.visited.storage.level
-        return sum(map(_states_in, (*self.work_items, *under_way))) + int(newest.sum())
+        return sum(map(_states_in, (*self.work_items, *under_way))) + put_off + int(newest.sum())
 
     def load(self) -> None:
         """Load the compiled code before time is measured."""
@@ -169,6 +200,8 @@ class WorkerPool:
         self.visited.insert(0, PARTITIONS, self.sent, worker.scratch)
         self.visited.complete(self.new_states)
         self.visited.levels.clear()
+        if self.tables.too_large:
+            return
         self.tables.survey(np.zeros((0, self.visited.words), np.uint64))
         clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
 
@@ -187,7 +220,7 @@ class WorkerPool:
         self.work_items.clear()
         self.sent.count[:] = 0
         for worker in self.workers:
-            worker.ranges = None
+            worker.ranges = worker.unsent = None
             worker.output.cursor[:] = 0
 
     def each(self, work: Callable[[Any], T], parts: Iterable[Any]) -> list[T]:
@@ -235,13 +268,21 @@ class WorkerPool:
             self._deliver()
         self._deliver()
 
-    def sweep(self, live: Array, on_progress: Callable[[], None]) -> Array:
+    def sweep(self, decided: Collection[int], on_progress: Callable[[], None], *, acting: bool = True) -> Array:
         """Judge the newest complete level, and give the next level the successors of its states.
 
-        The result is a flag for each table, see `WorkerOutput.flags`.
+        Args:
+            decided: the properties that are not evaluated.
+            on_progress: called now and then.
+            acting: whether to take steps.
+
+        Returns:
+            A flag for each table, see `WorkerOutput.flags`. The states that were expanded in plain Python set none:
+            their discoveries are in `found`.
         """
-        self._begin(self.visited.newest(), live)
-        while self.work_items or any(worker.ranges is not None for worker in self.workers):
+        self.decided, self.acting = decided, acting
+        self._begin(self.visited.newest(), self.tables.live(decided, acting))
+        while self.work_items or any(worker.is_busy for worker in self.workers):
             self._together(self._expand)
             self._deliver()
             on_progress()
@@ -250,6 +291,7 @@ class WorkerPool:
 
     def _begin(self, level: MarkedRanges, live: Array) -> None:
         self.level, self.live = level, live
+        self.found = PlainFindings.none()
         for worker in self.workers:
             worker.output.flags[:] = 0
             self._hand_over(worker)
@@ -261,11 +303,11 @@ class WorkerPool:
 
     def _together(self, work: Callable[[Worker], None]) -> None:
         """Let all workers work; or only one, if there is little to do."""
-        self.caller = get_ident()
+        self.caller, self.look_again = get_ident(), time.perf_counter() + LOOK
         for worker in self.workers:
             worker.output.cursor[Cursor.STOP] = self.stopped
-        busy = [worker for worker in self.workers if worker.ranges is not None]
-        idle = [worker for worker in self.workers if worker.ranges is None]
+        busy = [worker for worker in self.workers if worker.is_busy]
+        idle = [worker for worker in self.workers if not worker.is_busy]
         busy += idle[: len(self.work_items)]
         if len(busy) == 1:
             work(busy[0])
@@ -274,25 +316,18 @@ class WorkerPool:
 
     def _expand(self, worker: Worker) -> None:
         """Expand work item after work item, until none is left or an outbox is full."""
-        patience = PATIENCE
+        patience = self._patience
         try:
-            while worker.ranges is not None or self._take_work_item(worker) or self._learn(worker):
+            while self._has_room(worker) and (
+                worker.ranges is not None or self._take_work_item(worker) or self._settle(worker)
+            ):
                 if worker.ranges is None:
                     continue
-                status = expanding.expand(
-                    self.shape,
-                    self.level._replace(ranges=worker.ranges),
-                    self.live,
-                    worker.program,
-                    worker.outbox,
-                    worker.output,
-                    worker.scratch,
-                    patience,
-                )
+                status = self._by_tables(worker, worker.ranges, patience)
                 if status == expanding.ASKS:
                     missing, waiting = worker.output.cursor[[Cursor.MISSING, Cursor.PUT_OFF]].tolist()
-                    learned = self._learn(worker, wait=waiting == ENDURANCE * PATIENCE)
-                    patience = PATIENCE if learned else missing + PATIENCE
+                    settled = self._settle(worker, wait=waiting == ENDURANCE * PATIENCE)
+                    patience = self._patience if settled else missing + PATIENCE
                 elif status != expanding.DONE:
                     break
                 else:
@@ -300,8 +335,46 @@ class WorkerPool:
             else:
                 return
         finally:
-            if worker.ranges is not None:
+            if worker.is_busy:
                 self._halt()
+
+    def _by_tables(self, worker: Worker, ranges: Array, patience: int) -> int:
+        """Expand these ranges of states by compiled code, as far as it gets; why it ends."""
+        if self.tables.too_large:
+            return self._put_all_off(worker, ranges)
+        status: int = expanding.expand(
+            self.shape,
+            self.level._replace(ranges=ranges),
+            self.live,
+            worker.program,
+            worker.outbox,
+            worker.output,
+            worker.scratch,
+            patience,
+        )
+        return status
+
+    def _put_all_off(self, worker: Worker, ranges: Array) -> int:
+        """Without tables, defer state after state, as long as there is room for more."""
+        cursor, put_off = worker.output.cursor, worker.output.put_off.reshape(-1, len(PutOff))
+        at_range, at, number = cursor[[Cursor.RANGE, Cursor.STATE, Cursor.PUT_OFF]].tolist()
+        while at_range < len(ranges):
+            first, last, marks = ranges[at_range].tolist()
+            at = max(at, first)
+            some = min(last - at, len(put_off) - number)
+            put_off[number : number + some, PutOff.STATE] = np.arange(at, at + some)
+            put_off[number : number + some, PutOff.MARKS] = marks
+            at, number = at + some, number + some
+            if at < last:
+                break
+            at_range, at = at_range + 1, 0
+        cursor[[Cursor.RANGE, Cursor.STATE, Cursor.PUT_OFF]] = at_range, at, number
+        return expanding.DONE if at_range == len(ranges) else expanding.ASKS
+
+    @property
+    def _patience(self) -> int:
+        """The number of missing paths at which a worker asks; if they are not learned, as many as it can hold."""
+        return PATIENCE if self.budget.allows else ENDURANCE * PATIENCE
 
     def _take_work_item(self, worker: Worker) -> bool:
         try:
@@ -320,40 +393,84 @@ class WorkerPool:
         for worker in self.workers:
             worker.output.cursor[Cursor.STOP] = 1
 
-    def _learn(self, worker: Worker, wait: bool = True) -> bool:
-        """Learn the paths that a worker missed, and queue the states that wait for them.
+    def _settle(self, worker: Worker, wait: bool = True) -> bool:
+        """Learn the paths that a worker missed, and queue the states that wait for them; or expand these states.
 
-        Returns False if there were none; or if another worker is learning, and this one does not want to wait.
+        Returns False if there were none; or if another worker is doing the same, and this one does not want to wait.
         """
-        cursor, output = worker.output.cursor, worker.output
-        missing, waiting = int(cursor[Cursor.MISSING]), int(cursor[Cursor.PUT_OFF])
-        if not waiting:
+        cursor = worker.output.cursor
+        if not cursor[Cursor.PUT_OFF]:
             return False
         if not self.learning.acquire(blocking=wait):
             return False
         try:
-            rows = output.missing[: missing * self.reach].reshape(-1, self.reach).tolist()
-            self._by_caller(lambda: self._learn_paths(rows))
-            self._hand_over(worker)
+            self.budget.expanded = self.visited.size - self.queue
+            if self.budget.allows:
+                self._learn(worker)
+            else:
+                for row in self._missing(worker):
+                    self.tables.misses[row[0]] += 1
+                self._by_caller(lambda: self._expand_plainly(worker))
         finally:
             self.learning.release()
-        put_off = output.put_off.reshape(-1, len(PutOff))[:waiting]
-        states, marks = put_off[:, PutOff.STATE], put_off[:, PutOff.MARKS]
-        self.work_items.append(np.stack([states, states + 1, marks], axis=1))  # with the columns of `StateRange`
         cursor[[Cursor.MISSING, Cursor.PUT_OFF]] = 0
         return True
 
+    def _learn(self, worker: Worker) -> None:
+        rows = self._missing(worker)
+        self._by_caller(lambda: self._learn_paths(rows))
+        self._hand_over(worker)
+        put_off = self._put_off(worker)
+        states, marks = put_off[:, PutOff.STATE], put_off[:, PutOff.MARKS]
+        self.work_items.append(np.stack([states, states + 1, marks], axis=1))  # with the columns of `StateRange`
+
+    def _missing(self, worker: Worker) -> list[list[int]]:
+        """The missing paths of the states that wait, as far as there was room: a table and registers each."""
+        missing = worker.output.missing[: worker.output.cursor[Cursor.MISSING] * self.reach]
+        rows: list[list[int]] = missing.reshape(-1, self.reach).tolist()
+        return rows
+
+    def _put_off(self, worker: Worker) -> Array:
+        """The states that wait for something."""
+        rows: Array = worker.output.put_off.reshape(-1, len(PutOff))[: worker.output.cursor[Cursor.PUT_OFF]]
+        return rows
+
     def _learn_paths(self, rows: list[list[int]]) -> None:
-        began = time.perf_counter()
-        for row in rows:
-            self.tables.learn(row[0], row[1:])
-        self.python += time.perf_counter() - began
+        with self.budget.learning():
+            for row in rows:
+                self.tables.learn(row[0], row[1:])
 
     def _hand_over(self, worker: Worker) -> None:
         """Give a worker the present tables, which are first copied if something was learned."""
-        began = time.perf_counter()
-        worker.program, worker.known = self.tables.program(), self.tables.learned
-        self.python += time.perf_counter() - began
+        with self.budget.learning():
+            worker.program, worker.known = self.tables.program(), self.tables.learned
+
+    # In plain Python.
+
+    def _expand_plainly(self, worker: Worker) -> None:
+        """Judge and expand the states that wait for a worker's missing paths."""
+        words = self.visited.words
+        rows = self.level.words[: len(self.level.words) // words * words].reshape(-1, words)
+        states = bytes_of(rows[self._put_off(worker)[:, PutOff.STATE]])
+        with self.budget.expanding(len(states)):
+            successors, coverage = self.expander.explore(states, self.decided, self.found, acting=self.acting)
+        for number, each in enumerate(coverage):
+            worker.output.enabled[number] += each.enabled
+            worker.output.taken[number] += each.taken
+            worker.output.unchanging[number] += each.taken - each.changing
+        if successors:
+            actions = np.array([*successors.values()], np.uint16)
+            worker.unsent = Unsent(words_of(successors, 8 * words).reshape(-1), actions)
+
+    def _has_room(self, worker: Worker) -> bool:
+        """Send what was found in plain Python; whether the outbox then has room for the successors of a state."""
+        if worker.unsent is None:
+            return True
+        states, actions, first = worker.unsent
+        sent = storing.post(self.shape, states, actions, first, worker.outbox)
+        worker.unsent = None if sent == len(actions) else Unsent(states, actions, sent)
+        room = len(worker.outbox.marks) // PARTITIONS - self.tables.actions
+        return int(worker.outbox.count.max()) < room and time.perf_counter() < self.look_again
 
     def _deliver(self) -> None:
         """Let every partition add the states sent to it."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from spec.checking.exploration import Discovery
-from spec.checking.model import Model, Path
+from spec.checking.model import TYPE_OK, Model, Path
 from spec.checking.states.packed_state import PackedState
 from spec.checking.symmetry.reduction import Symmetry
 from spec.language.state import Values
@@ -93,6 +93,27 @@ def as_committed(model: Model, discoveries: Mapping[int, PackedDiscovery]) -> di
         model.properties[number].name: {"length": length, **end.to_json()}
         for number, (length, end) in discoveries.items()
     }
+
+
+def packed_discovery(
+    model: Model, number: int, discovery: Discovery, symmetry: Symmetry | None = None
+) -> PackedDiscovery:
+    """The packed form of the discovery of a property: the end of its path, under symmetry in representatives."""
+    of_step = model.properties[number].over_steps or model.properties[number].name == TYPE_OK
+
+    def pack(state: Values) -> bytes:
+        return PackedState.of_values(model.layout, symmetry.representative(state) if symmetry else state).bytes
+
+    state, choices = discovery.path
+    before: Values = state
+    after: Values | None = state
+    for choice in choices:
+        assert after is not None, "only the last step of a path leaves the domains"
+        before = after
+        steps = model.expand(before).steps
+        after = next(each.after for each in steps if (each.action, each.instance) == choice)
+    end = b"" if after is None else pack(after)
+    return PackedDiscovery(discovery.length, PathEnd(end, pack(before), *choices[-1]) if of_step else PathEnd(end))
 
 
 def with_paths(

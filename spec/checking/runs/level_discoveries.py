@@ -45,7 +45,7 @@ class LevelDiscoveries:
         if number not in self.ends or end < self.ends[number]:
             self.ends[number] = end
 
-    def add(self, other: LevelDiscoveries) -> None:
+    def merge(self, other: LevelDiscoveries) -> None:
         """Merge with the discoveries of another part."""
         for number, end in other.ends.items():
             self.discover(number, end)

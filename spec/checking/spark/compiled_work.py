@@ -39,7 +39,7 @@ class CompiledWork(Work):
         """The expanded states, and their successors."""
         self._threads = ThreadPoolExecutor(1)
         self._pool = self._pool_over(self._reached)
-        self._seeker = Seeker(self.tables, self._pool.workers[0].scratch)
+        self._seeker = Seeker(self.tables, self._pool.budget, self._pool.workers[0].scratch)
         self._judges: tuple[Visited, WorkerPool] | None = None
         self._tunings = list(TUNINGS)
         self._expanded = 0
@@ -55,8 +55,7 @@ class CompiledWork(Work):
             pool.take_in(states.reshape(-1))
             pool.complete()
             output.enabled[:] = output.taken[:] = output.unchanging[:] = 0
-            live = self.tables.live([*decided, *self.in_states])
-            flags = pool.sweep(live, _nothing)
+            flags = pool.sweep([*decided, *self.in_states], _nothing)
         except OutOfMemory:
             pool.start_over()
             self.release()
@@ -66,6 +65,7 @@ class CompiledWork(Work):
             coverage.enabled += int(enabled)
             coverage.taken += int(taken)
             coverage.changing += int(changing)
+        report.merge(pool.found.in_steps)
         self._seeker.in_steps(reached.ranges_of(1), flags, decided, report)
         pool.complete()
         self._tune(states)
@@ -80,9 +80,10 @@ class CompiledWork(Work):
         if self._judges is None or self._judges[0] is not visited:
             self._judges = visited, self._pool_over(visited)
         pool, newest = self._judges[1], visited.newest().unmarked
-        live = self.tables.live([*decided, *self.in_steps], actions=False)
-        if live.any():
-            self._seeker.in_states(newest, pool.sweep(live, _nothing), report)
+        if not set(self.in_states) <= set(decided):
+            flags = pool.sweep([*decided, *self.in_steps], _nothing, acting=False)
+            report.merge(pool.found.in_states)
+            self._seeker.in_states(newest, flags, report)
 
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
         """The lowest predecessors of the targets among these states, see `Work`."""

@@ -57,10 +57,9 @@ class Report(LevelDiscoveries):
             yield
         self.printed += printed.getvalue()[:PRINTED]
 
-    def add(self, other: LevelDiscoveries) -> None:
+    def add(self, other: Report) -> None:
         """Add the report on another part."""
-        super().add(other)
-        assert isinstance(other, Report)
+        self.merge(other)
         for mine, its in zip(self.coverage, other.coverage, strict=True):
             mine.enabled += its.enabled
             mine.taken += its.taken

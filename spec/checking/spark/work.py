@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from spec.checking.exploration import split_properties
 from spec.checking.local.arrays import MarkedRanges
 from spec.checking.local.visited import Visited
-from spec.checking.model import DEADLOCK, TYPE_OK, Model
+from spec.checking.model import DEADLOCK, Model
 from spec.checking.runs.discoveries import Predecessor
 from spec.checking.spark.report import Report
 from spec.checking.states.packed import Words
@@ -34,10 +34,8 @@ class Work(ABC):
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
         self.model, self.properties, self.symmetry = model, tuple(properties), symmetry
         self.words = model.layout.words
+        self.deadlock = model.numbers([DEADLOCK])[0]
         self.in_states, self.in_steps = split_properties(model, properties)
-        self.type_ok = model.numbers([TYPE_OK])[0]
-        deadlock = model.numbers([DEADLOCK])[0]
-        self.deadlock = deadlock if deadlock in properties else None
 
     @property
     def width(self) -> int:
@@ -52,10 +50,6 @@ class Work(ABC):
         """A state, or its orbit's representative, as bytes that sort in code order."""
         state = self.symmetry.representative(state) if self.symmetry else state
         return PackedState.of_values(self.model.layout, state).bytes
-
-    def unpack(self, packed: bytes) -> Values:
-        """The state that was packed."""
-        return PackedState.of_bytes(self.model.layout, packed).values
 
     @abstractmethod
     def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:

@@ -1,7 +1,6 @@
-"""Limits of decision tables: when a model is too large to be packed and learned.
+"""Limits of decision tables: when a model is too large to be learned, and is expanded in plain Python.
 
-They follow from the layout of a table's node (`local.tables`, `local.traversing`), and are checked before anything is
-compiled. The reference engine has none of them.
+They follow from the layout of a table's node (`local.tables`, `local.traversing`).
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from typing import Final
 from spec.checking.model import Model
 from spec.language.allowed_values import counted
 from spec.language.cells import WORD
-from spec.language.errors import UsageError
 
 WORDS: Final = 127
 """The most words of a state. A node names a register in 8 bits: a word of either state, or the step."""
@@ -26,40 +24,30 @@ NAMED: Final = 3
 """The number of variables named in the error for a state that is too wide."""
 
 
-def refuse_too_large(model: Model) -> None:
-    """Require that decision tables can hold a model.
-
-    Raises:
-        UsageError: they cannot; the message says why.
-    """
-    if wrong := too_large(model):
-        raise UsageError(f"{wrong}. Or use --engine reference, which has no such limit")
-
-
 def too_large(model: Model) -> str:
     """Why the tables cannot hold a model, and how to make it smaller; empty if they can hold it."""
     name, layout = model.specification.name, model.layout
     if layout.words > WORDS:
         return (
-            f"a state of {name} takes {layout.width:,} bits in {layout.words} words, and the local engine holds "
+            f"a state of {name} takes {layout.width:,} bits in {layout.words} words, and decision tables hold "
             f"{WORDS} words of {WORD}: {_widest(model)}. Give these fewer values; a set takes a bit for each value "
             "that could be in it; a sequence_of may take less if few are in it at once"
         )
     for place in layout.slots:
         if place.width > SLOT:
             return (
-                f"{place.name} of {name} has {counted(place.slot.size)} values, and the local engine distinguishes "
+                f"{place.name} of {name} has {counted(place.slot.size)} values, and decision tables distinguish "
                 f"up to {1 << SLOT:,} in one place. Give it fewer, or split it into the parts of a record"
             )
     for action in model.actions:
         if len(action.instances) >= INSTANCES:
             domains = ", ".join(f"{name} has {domain.size:,} values" for name, domain in action.domains.items())
             return (
-                f"action {action.name} of {name} has {len(action.instances):,} instances, and the local engine takes "
+                f"action {action.name} of {name} has {len(action.instances):,} instances, and decision tables take "
                 f"up to {INSTANCES - 1:,}. Give its parameters smaller domains: {domains}"
             )
     if len(model.actions) >= ACTIONS:
-        return f"{name} has {len(model.actions):,} actions, and the local engine takes up to {ACTIONS - 1:,}"
+        return f"{name} has {len(model.actions):,} actions, and decision tables take up to {ACTIONS - 1:,}"
     return ""
 
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
+from unittest.mock import patch
 
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
@@ -13,6 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from spec.checking import check, simulate
 from spec.checking.exploration import Engine
 from spec.checking.local import LocalEngine
+from spec.checking.local.learning_budget import LearningBudget
 from spec.checking.model import DEADLOCK, EvaluationFailed
 from spec.checking.result import BaseResult, Result
 from spec.checking.spark import SparkEngine
@@ -100,6 +104,14 @@ def checked(specification: Specification, engine: Engine | str, **asked: Any) ->
 # Comparisons of everything.
 
 
+@contextmanager
+def learning(share: float, seed: int = 0) -> Iterator[None]:
+    """While this is open, learn this share of missing paths, chosen by chance; else states are expanded plainly."""
+    chance = Random(seed)
+    with patch.object(LearningBudget, "allows", property(lambda budget: chance.random() < share)):
+        yield
+
+
 def agreed(specification: Specification, directory: Path, seed: int = 0, **asked: Any) -> None:
     """Compare the local engine with the reference, and simulations, machines and files with both.
 
@@ -115,6 +127,11 @@ def agreed(specification: Specification, directory: Path, seed: int = 0, **asked
     expected = checked(specification, "reference", **asked)
     for workers in (1, 2):
         same(f"local, {workers} workers", checked(specification, LocalEngine(workers), **asked), expected)
+    for share in (0.0, 0.5):
+        with learning(share, seed):
+            same(f"local, learning {share:.0%}", checked(specification, LocalEngine(2), **asked), expected)
+    with patch("spec.checking.first_tier.KEPT", Random(seed).randrange(40)):
+        same("auto, handed over", checked(specification, "auto", **asked), expected)
     simulated(specification, seed, expected)
     if seed % 5 == 0:
         same("spark, without jobs", checked(specification, SparkEngine(), **asked), expected)

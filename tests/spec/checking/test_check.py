@@ -408,3 +408,28 @@ def test_an_intended_end_is_not_a_deadlock(engine: str) -> None:
     assert elsewhere.verdict == "deadlock"
     assert "add an action with a guard and no effect" in str(elsewhere)
     assert check(Down(first=0), engine=engine).why == "action down is never taken; action ended is never taken"
+
+
+@pytest.mark.parametrize("engine", ["reference", "local", "auto"])
+def test_a_profile_lists_each_rule(engine: str) -> None:
+    """With its instances; only engines that learn have paths."""
+    found = check(Counters(counters=3, top=2), engine=engine, profile=True)
+    first = found.profile[0]
+    assert (first.kind, first.name, first.instances, first.seconds > 0) == ("action", "up", 3, True)
+    assert bool(first.paths) is (found.engine == "local")
+    assert "share  seconds" in str(found)
+    assert check(Counters(counters=3, top=2), engine=engine).profile == ()
+
+
+def test_spark_has_no_profile() -> None:
+    """Its workers are not measured."""
+    with pytest.raises(UsageError, match="profile"):
+        check(Counters(), engine="spark", profile=True)
+
+
+def test_a_search_in_plain_python_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It names the rule with the most paths, and the variable that it reads."""
+    monkeypatch.setattr("spec.checking.local.learning_budget.ALLOWANCE", 0)
+    found = check(Counters(counters=6, top=4), engine="local", keep_going=True)
+    assert "places of count" in found.advice
+    assert found.advice in str(found)

@@ -29,7 +29,7 @@ DEEP = Counters(counters=4, top=3)
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels are loaded at once, compiled at once if necessary, and awaited."""
-    for patience in ("ALONE", "COLD", "MOST"):
+    for patience in ("ALONE", "COLD", "MOST", "KEPT"):
         monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
 
 
@@ -139,8 +139,8 @@ def test_the_verdict_does_not_wait_for_a_compiler(
     never_compiled: None, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     """If the reference engine ends first, its result counts, and the compiler is stopped."""
-    monkeypatch.setattr("spec.checking.first_tier.ALONE", 0)
-    monkeypatch.setattr("spec.checking.first_tier.COLD", 0)
+    for patience in ("ALONE", "COLD", "KEPT"):
+        monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
     result = check(DEEP, engine="auto")
     assert (result.engine, result.compile_seconds) == ("reference", 0)
     assert [process.poll() is not None for process in processes] == [True]
@@ -187,19 +187,21 @@ def test_interrupted_before_the_local_engine_has_begun(impatient: None, monkeypa
 
 
 def test_an_interrupt_during_the_local_engine_is_handled(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The result has the local engine's last complete level, and the seconds of both engines."""
+    """The result has the last complete level, and the seconds of both engines."""
+    monkeypatch.setattr("spec.checking.first_tier.KEPT", 1_000_000)
     monkeypatch.setattr("spec.checking.first_tier.ALONE", patience := 0.02)
-    seconds = list[float]()
+    depths, seconds = list[int](), list[float]()
 
     def on_progress(statistics: Statistics) -> None:
+        depths.append(statistics.depth)
         if statistics.bytes_per_state is not None:
             seconds.append(statistics.seconds)
-            if statistics.depth == 4:
-                raise KeyboardInterrupt
+            raise KeyboardInterrupt
 
-    found = check(Counters(counters=6, top=4), on_progress=on_progress)  # 15,625 states
-    assert (found.verdict, found.engine, found.depth) == ("interrupted", "local", 4)
-    assert patience <= seconds[0] <= found.seconds
+    found = check(Replication.of(brokers=3), on_progress=on_progress)
+    assert (found.verdict, found.engine) == ("interrupted", "local")
+    assert found.depth >= max(depths[:-1]) > 1
+    assert patience <= found.seconds <= seconds[0]
 
 
 def test_a_kept_run_begins_with_the_local_engine(tmp_path: Path) -> None:
@@ -223,3 +225,15 @@ def test_levels_exclude_the_seconds_of_loading(monkeypatch: pytest.MonkeyPatch) 
     result = check(Clock())
     assert result.engine == "reference"
     assert result.levels[-1].seconds <= result.seconds
+
+
+def test_a_search_whose_paths_are_all_different_stays_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Learning them would take longer than evaluating each once."""
+    monkeypatch.setattr("spec.checking.first_tier.ALONE", 0.02)
+    assert check(Counters(counters=6, top=4)).engine == "reference"  # a property adds up all counters
+
+
+def test_a_search_of_tiny_levels_stays_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beginning and ending a level takes longer than the level."""
+    monkeypatch.setattr("spec.checking.first_tier.ALONE", 0.02)
+    assert check(Clock(hours=3_000)).engine == "reference"

@@ -55,6 +55,8 @@ KINDS: dict[str, Any] = {
     "opaque_rules": list,
     "known": list,
     "without_effect": list,
+    "advice": (str, type(None)),
+    "profile": list,
 }
 
 
@@ -126,6 +128,8 @@ def test_a_result_by_hand() -> None:
         "opaque_rules": [],
         "known": [],
         "without_effect": [],
+        "advice": None,
+        "profile": [],
         "engine": "reference",
         "jobs": None,
         "versions": {"python": platform.python_version(), "kafkaspec": version("kafkaspec")},

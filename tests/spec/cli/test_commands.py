@@ -262,7 +262,7 @@ def test_json_is_as_promised(ask: Ask) -> None:
         *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
         *("properties", "actions", "counterexample", "counterexamples", "shown"),
-        *("opaque_rules", "known", "without_effect"),
+        *("opaque_rules", "known", "without_effect", "advice", "profile"),
     ]
     assert (found.pop("counterexamples"), found.pop("shown")) == ([found["counterexample"]], None)
     figures = ("seconds", "states_per_second")
@@ -281,6 +281,8 @@ def test_json_is_as_promised(ask: Ask) -> None:
         "opaque_rules": [],
         "known": [],
         "without_effect": [],
+        "advice": None,
+        "profile": [],
         "engine": "reference",
         "jobs": None,
         "verdict": "violated",
@@ -1520,7 +1522,15 @@ def test_json_of_a_simulation(ask: Ask) -> None:
     assert list(found) == [*checked, "simulation"]
     same = ("system", "constants", "switches", "release", "verdict", "counterexample")
     assert {name: found[name] for name in same} == {name: checked[name] for name in same}
-    unknown = ("jobs", "distinct_states", "depth", "states_per_second", "bytes_per_state", "without_effect")
+    unknown = (
+        "jobs",
+        "distinct_states",
+        "depth",
+        "states_per_second",
+        "bytes_per_state",
+        "without_effect",
+        "profile",
+    )
     assert {found[name] for name in unknown} == {None}
     assert found["engine"] == "simulation"
     assert {each["new_states"] for each in found["actions"]} == {None}

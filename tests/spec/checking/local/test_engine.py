@@ -29,7 +29,6 @@ from spec.language import (
     State,
     Step,
     Total,
-    UsageError,
     action,
     constant,
     initial,
@@ -42,6 +41,7 @@ from spec.language import (
     variable,
 )
 from tests.spec.checking import toys
+from tests.spec.checking.everywhere import checked
 from tests.spec.checking.local.comparing import agreed, explored, in_small_pieces, new_states, reached_first
 from tests.spec.checking.test_model import ACTIONS, PROPERTIES, Shop, chance, watching
 from tests.spec.checking.test_reference import PROPERTIES as OF_TABLES
@@ -411,10 +411,14 @@ class Many(Specification[ManyState]):
 
 
 @pytest.mark.parametrize("specification", [Wide(), Fine(), Many()], ids=repr)
-def test_a_too_large_specification_is_refused(specification: Specification) -> None:
-    """On one line that names another engine."""
-    with pytest.raises(UsageError, match=r"the local engine .*--engine reference"):
-        explored(LocalEngine(), specification)
+@pytest.mark.parametrize("engine", ["local", "auto"])
+def test_a_specification_too_large_for_tables_is_explored(
+    engine: str, specification: Specification, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In plain Python, with the same result."""
+    monkeypatch.setattr("spec.checking.first_tier.KEPT", 0)
+    asked: dict[str, Any] = {"keep_going": True, "deadlock": True}
+    assert checked(specification, engine, **asked) == checked(specification, "reference", **asked)
 
 
 # Interruptions, progress and other circumstances.

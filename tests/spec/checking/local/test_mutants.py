@@ -21,19 +21,25 @@ import numpy as np
 import pytest
 from numba import njit
 
-from spec.checking.local import LocalEngine, expanding, jit, seeking, storing, tables, visited, worker_pool
+from spec.checking.auto import AutoEngine
+from spec.checking.local import LocalEngine, begun, expanding, jit, seeking, storing, tables, visited, worker_pool
 from spec.checking.local import engine as local
-from spec.checking.local.arrays import MET, Outbox, WorkerOutput
+from spec.checking.local.arrays import MET, Cursor, Outbox, WorkerOutput
+from spec.checking.local.begun import Begun
 from spec.checking.local.expanding import FULL
 from spec.checking.local.lazy import Copy
 from spec.checking.local.masks import Masks
 from spec.checking.local.plain_comparison import PlainComparison
+from spec.checking.local.plain_expander import PlainExpander
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.representing import NONE
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
+from spec.checking.reference import ReferenceEngine
+from spec.checking.runs.discoveries import PackedDiscovery
+from spec.checking.states.packed_state import PackedState
 from spec.language import (
     Domain,
     Specification,
@@ -53,6 +59,7 @@ from spec.language import (
     variable,
 )
 from tests.spec.checking.everywhere import agreed as everybody_agrees
+from tests.spec.checking.everywhere import learning
 from tests.spec.checking.local.comparing import (
     agreed,
     agreed_if_resumed,
@@ -216,6 +223,28 @@ def caught() -> None:
     assert CHANCE in explored(LocalEngine(), Whim()).get("failed", "")
 
 
+def half_learned(specification: Specification) -> None:
+    """With half of the missing paths learned, and the others expanded in plain Python."""
+    with learning(0.5):
+        agreed(specification, keep_going=True)
+
+
+def plainly(specification: Specification) -> None:
+    """In plain Python, many states at once."""
+    with learning(0.0), pytest.MonkeyPatch.context() as changed:
+        changed.setattr(worker_pool, "ENDURANCE", 500)
+        agreed(specification, keep_going=True)
+
+
+def handed_over(specification: Specification) -> None:
+    """Another engine continues after some levels."""
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr("spec.checking.first_tier.KEPT", 50)
+        expected = explored(ReferenceEngine(), specification, keep_going=True)
+        found = explored(AutoEngine(), specification, keep_going=True)
+        assert found == expected
+
+
 def randomly() -> None:
     """Some random systems, the same in every run."""
     with TemporaryDirectory() as directory:
@@ -237,6 +266,10 @@ COMPARISONS: dict[str, Callable[[], Any]] = {
     "a text with a percent sign": partial(agreed, Percent(), keep_going=True),
     "random systems": randomly,
     "what raises": partial(agreed, MetAndRaised(), keep_going=True),
+    "a crowd, plainly": partial(plainly, Crowd(side=40)),
+    "walkers, plainly": partial(plainly, Walkers(starts=2, far=3)),
+    "half learned": partial(half_learned, Walkers(starts=2, far=7)),
+    "handed over": partial(handed_over, Walkers(starts=2, far=3)),
     "a run resumed": partial(agreed_if_resumed, Walkers(starts=2, far=7), 3, keep_going=True),
 }
 """By event. In a large crowd, states collide in an index with equal tags."""
@@ -321,19 +354,39 @@ def the_last_block_is_dropped(blocks: Any, ranges: Any) -> Any:
 
 
 @instead(WorkerPool, "_learn", shown_by="walkers")
-def deferred_work_is_not_handed_back(learn: Any, self: WorkerPool, *args: Any, **named: Any) -> bool:
-    some: bool = learn(self, *args, **named)
-    if some:
-        self.work_items.pop()
-    return some
+def deferred_work_is_not_handed_back(learn: Any, self: WorkerPool, *args: Any) -> None:
+    learn(self, *args)
+    self.work_items.pop()
 
 
 @instead(WorkerPool, "_learn", shown_by="walkers")
-def only_the_first_deferred_work_is_handed_back(learn: Any, self: WorkerPool, *args: Any, **named: Any) -> bool:
-    some: bool = learn(self, *args, **named)
-    if some:
-        self.work_items.append(self.work_items.pop()[:1])
-    return some
+def only_the_first_deferred_work_is_handed_back(learn: Any, self: WorkerPool, *args: Any) -> None:
+    learn(self, *args)
+    self.work_items.append(self.work_items.pop()[:1])
+
+
+@instead(WorkerPool, "_has_room", shown_by="a crowd, plainly")
+def successors_beyond_the_room_are_lost(has_room: Any, self: WorkerPool, worker: Any) -> bool:
+    room: bool = has_room(self, worker)
+    worker.unsent = None
+    return room
+
+
+@instead(WorkerPool, "_expand_plainly", shown_by="half learned")
+def plain_expansion_forgets_the_last_state(expand: Any, self: WorkerPool, worker: Any) -> None:
+    worker.output.cursor[Cursor.PUT_OFF] -= 1
+    expand(self, worker)
+    worker.output.cursor[Cursor.PUT_OFF] += 1
+
+
+@instead(PlainExpander, "judge", shown_by="walkers, plainly")
+def states_expanded_plainly_are_not_judged(judge: Any, self: PlainExpander, *args: Any) -> tuple[int, ...]:
+    return ()
+
+
+@instead(PlainExpander, "predecessors", shown_by="walkers, plainly")
+def a_search_skips_the_states_expanded_plainly(predecessors: Any, self: PlainExpander, *args: Any) -> Any:
+    return {}
 
 
 @instead(Masks, "learn", shown_by="walkers")
@@ -396,11 +449,24 @@ def a_path_is_not_compared(require: Any, self: PlainComparison, *args: Any) -> N
     """Accept whatever lazy values do."""
 
 
-@instead(local._Search, "load", shown_by="a run resumed")
-def a_resumed_level_is_not_judged(load: Any, self: Any, commits: Any) -> None:
+@instead(local._Search, "continue_after", shown_by="a run resumed")
+def a_resumed_level_is_not_judged(continue_after: Any, self: Any, levels: Any) -> None:
     self.sweep = lambda **_: np.zeros(len(self.tables.all) + 1, np.uint8)
-    load(self, commits)
+    continue_after(self, levels)
     del self.sweep
+
+
+@instead(begun, "packed_discovery", shown_by="handed over")
+def a_discovery_is_handed_over_as_another_state(packed: Any, model: Any, *args: Any) -> PackedDiscovery:
+    found: PackedDiscovery = packed(model, *args)
+    first = PackedState.of_values(model.layout, model.layout.first()).bytes
+    return found._replace(end=found.end._replace(state=first))
+
+
+@instead(Begun, "of", shown_by="handed over")
+def a_level_is_not_handed_over(of: Any, *args: Any) -> Begun:
+    found: Begun = of(*args)
+    return found._replace(levels=(*found.levels[:-1], found.levels[-1][:0]))
 
 
 @instead(Seeker, "in_states", shown_by="what raises")

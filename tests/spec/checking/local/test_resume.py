@@ -155,7 +155,7 @@ def small_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The reference engine stops as soon as it has begun."""
-    for patience in ("ALONE", "COLD", "MOST"):
+    for patience in ("ALONE", "COLD", "MOST", "KEPT"):
         monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
 
 

@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 import pytest
 
-from spec.checking.local import LocalEngine, shape
+from spec.checking import check
+from spec.checking.local import LocalEngine, learning_budget, shape
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.simulation import simulate
@@ -23,7 +24,6 @@ from spec.language import (
     State,
     Step,
     Total,
-    UsageError,
     action,
     constant,
     every_combination,
@@ -194,13 +194,15 @@ def test_walks_through_wide_states_equal_plain_walks() -> None:
 # Beyond the limits.
 
 
-def test_a_state_too_wide_names_its_widest_variables() -> None:
-    """The error lists them widest first with their bits, and names an engine without a limit."""
+def test_a_state_too_wide_for_tables_is_explored_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the same result, and advice that lists the widest variables with their bits."""
+    monkeypatch.setattr(learning_budget, "ALLOWANCE", 0)
     gossip = Gossip(kinds=21)
     assert Model(gossip).layout.words > WORDS
-    with pytest.raises(UsageError, match=r"sent takes 8,400 bits, senders takes 2 bits\..*--engine reference"):
-        explored(LocalEngine(), gossip)
-    assert explored(ReferenceEngine(), gossip, max_depth=2)["statistics"][2] == 41
+    found = check(gossip, engine="local", max_depth=3)
+    assert "sent takes 8,400 bits, senders takes 2 bits." in found.advice
+    asked = {"max_depth": 3}
+    assert explored(LocalEngine(), gossip, **asked) == explored(ReferenceEngine(), gossip, **asked)
 
 
 def test_the_widest_mapping_is_counted_whole() -> None:

@@ -315,7 +315,7 @@ def test_a_resumed_run_counts_the_jobs_of_all_its_parts(by_jobs: Explore, tmp_pa
 def test_auto_counts_the_jobs_of_the_levels_that_it_hands_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """The local engine expanded the levels before."""
     monkeypatch.setattr("spec.checking.local.engine.Visited", SmallMemory)
-    for patience in ("ALONE", "COLD", "MOST"):
+    for patience in ("ALONE", "COLD", "MOST", "KEPT"):
         monkeypatch.setattr(f"spec.checking.first_tier.{patience}", 0)
     monkeypatch.setattr(SparkEngine, "__init__", partialmethod(SparkEngine.__init__, driver_level=0))
     found = check(Walkers(walkers=4), engine=AutoEngine())

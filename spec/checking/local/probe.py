@@ -1,0 +1,161 @@
+"""Whether learning would pay: some states are learned, and the price of the last ones compared with plain Python.
+
+Where compiled code is worth it, states share paths, so each state learned makes the next one cheaper. Where it is
+not, the last state costs as much as the first. Only `recording` is needed for that: numba is not loaded.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from statistics import fmean
+from typing import Final, NamedTuple
+
+from spec.checking.exploration import split_properties
+from spec.checking.local.advice import advice
+from spec.checking.local.recording import Recorded, Recorder
+from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
+from spec.checking.states.packed_state import PackedState
+from spec.language.state import Values
+
+SOME: Final = 256
+"""The most states that are learned."""
+TOGETHER: Final = 32
+"""States whose mean price is judged."""
+CHEAP: Final = 0.5
+"""A state that is learned in this share of the time that plain Python takes for it: learning pays at once."""
+FALLING: Final = 0.4
+"""The share of the first states' new paths that later ones may have if learning is expected to pay in the end."""
+UNKNOWN, END = -1, -2
+"""In place of a slot: nothing is known from here on; a path ends here."""
+
+
+@dataclass
+class _Node:
+    """A point on the paths of an instance: the slot that is read next, and where each of its codes leads."""
+
+    slot: int = UNKNOWN
+    following: dict[int, _Node] = field(default_factory=dict)
+
+
+@dataclass
+class _Instance:
+    """An instance of an action or property, with the paths that were recorded."""
+
+    rule: str
+    record: Callable[[Sequence[int]], Recorded]
+    root: _Node = field(default_factory=_Node)
+    paths: int = 0
+
+
+class Learned(NamedTuple):
+    """What it took to learn a state."""
+
+    paths: int
+    """The paths that no state before had taken."""
+    seconds: float
+
+
+class Probe:
+    """Learns states of a model."""
+
+    def __init__(self, model: Model, properties: Sequence[int]):
+        self._model, self._recorder = model, Recorder(model)
+        self._in_states, self._in_steps = split_properties(model, properties)
+        record, slots = self._recorder, self._recorder.slots
+        self._places = [*zip(slots.registers, slots.shifts, slots.masks, strict=True)]
+        actions = [
+            _Instance(action.name, partial(record.action, number, index))
+            for number, action in enumerate(model.actions)
+            for index in range(len(action.instances))
+        ]
+        judges = [
+            _Instance(judged.name, partial(record.of_state, instance, judged.kind == "sometimes"))
+            for judged in [model.properties[number] for number in self._in_states]
+            for instance in judged.instances
+        ]
+        self._instances = [*actions, *judges]
+        self._states = 0
+        """The states that were learned."""
+        self._at_first = 0.0
+        """The mean number of new paths of the first states."""
+
+    def pays(self, states: Sequence[Values], seconds: float) -> bool:
+        """Whether learning is expected to pay; if asked again, with what was learned before.
+
+        Args:
+            states: states that were found lately, some of which are learned.
+            seconds: about how long that may take.
+        """
+        until = time.thread_time() + seconds
+        chosen = Random(self._states).sample(states, min(SOME, len(states)))  # not the same ones when asked again
+        learned: list[Learned] = []
+        try:
+            cheap = CHEAP * self.price(chosen[:TOGETHER], until - seconds / 2)
+            for number, state in enumerate(chosen, 1):
+                learned.append(self.learn(state))
+                if time.thread_time() > until:
+                    break
+                if number % TOGETHER == 0 and fmean(each.seconds for each in learned[-TOGETHER:]) < cheap:
+                    return True
+        except (EvaluationFailed, OpaqueRuleFound):  # the engine that explores the state reports it
+            return True
+        self._at_first = self._at_first or fmean(each.paths for each in learned[: len(learned) // 4 + 1])
+        later = learned[len(learned) // 2 :]
+        falling = fmean(each.paths for each in later) < FALLING * self._at_first
+        return falling or fmean(each.seconds for each in later) < cheap
+
+    def advice(self, state: Values) -> str:
+        """The action or property that took the most paths, and what it reads, for example in this state."""
+        words = PackedState.of_values(self._model.layout, state).words
+        worst = max(self._instances, key=lambda each: each.paths)
+        paths = sum(each.paths for each in self._instances if each.rule == worst.rule)
+        reads = worst.record([*words, *words, self._recorder.no_step]).reads
+        return advice(self._model, worst.rule, paths, self._states, [slot for slot, _ in reads])
+
+    def price(self, states: Sequence[Values], until: float) -> float:
+        """Seconds of expanding and judging one of these states in plain Python, measured until this time.
+
+        Raises:
+            EvaluationFailed: an evaluation failed.
+        """
+        seconds: list[float] = []
+        while len(seconds) < len(states) and (began := time.thread_time()) < until:
+            state = states[len(seconds)]
+            self._model.found_in(state, self._in_states)
+            self._model.expand(state, self._in_steps)
+            seconds.append(time.thread_time() - began)
+        return fmean(seconds)
+
+    def learn(self, state: Values) -> Learned:
+        """Learn the paths of a state that are not known yet.
+
+        Raises:
+            EvaluationFailed: an evaluation gave two results.
+            OpaqueRuleFound: an action or property gave another result on lazy values than on plain ones.
+        """
+        words = PackedState.of_values(self._model.layout, state).words
+        registers = [*words, *words, self._recorder.no_step]
+        paths, seconds = 0, 0.0
+        for each in self._instances:
+            if not self._is_known(each.root, registers):
+                began, node = time.thread_time(), each.root
+                reads = each.record(registers).reads
+                seconds += time.thread_time() - began
+                paths += 1
+                each.paths += 1
+                for slot, code in reads:
+                    node.slot = slot
+                    node = node.following.setdefault(code, _Node())
+                node.slot = END
+        self._states += 1
+        return Learned(paths, seconds)
+
+    def _is_known(self, node: _Node | None, registers: Sequence[int]) -> bool:
+        while node is not None and node.slot >= 0:
+            register, shift, mask = self._places[node.slot]
+            node = node.following.get(registers[register] >> shift & mask)
+        return node is not None and node.slot == END
