@@ -3,7 +3,7 @@
 `--wide` compiles the kernels for wide states instead, which only `make long` has.
 
 Numba caches compiled functions beside the source. In a fresh clone the cache is empty, and every process that needs
-a function compiles it, for each number of words in a state: 13 to 24 seconds for each number. Pytest rewrites the
+a function compiles it, for each number of words in a state: 4 to 9 seconds for each number. Pytest rewrites the
 assertions of each test file, which takes 5 seconds for all. Java loads and verifies Spark's classes for each session,
 unless `spark_classes` keeps them.
 """
@@ -18,6 +18,7 @@ from multiprocessing import get_context
 
 from spec.checking import check, simulate
 from spec.checking.local import LocalEngine
+from spec.checking.local.compiling import Kernels
 from spec.checking.local.shape import UNROLLED
 from spec.checking.spark.visited_buckets import load
 from tests import spark_classes
@@ -34,7 +35,7 @@ def compile_for(words: int) -> None:
     chain = Chain(links=32 * words - 12)
     check(chain, engine=LocalEngine(2), keep_going=True, max_depth=8)
     simulate(chain, runs=10, seed=1)
-    load(words)
+    load(Kernels(words))
 
 
 def compile_tests() -> None:

@@ -49,7 +49,6 @@ class FirstTier:
         """Whether the second tier must begin anew, now that the kernels are there. If not, the result stands."""
         self.compile_seconds = 0.0
         """Seconds of compiling; 0 unless the search waited for it."""
-        self._words = 0
         self._loaded = False
         self._loading = 0.0
         """Seconds spent loading, not exploring."""
@@ -67,7 +66,7 @@ class FirstTier:
         """The findings of the reference engine. If it was stopped, statistics are those of the last whole level,
         except for the seconds: those of exploring until it was stopped, or began to wait for a compilation.
         """
-        self._words, self._began = model.layout.words, time.thread_time()
+        self._model, self._symmetry, self._began = model, options.symmetry, time.thread_time()
         with self._until_done:
             found = ReferenceEngine(self.budget.size).explore(model, options, self._look)
             seconds = self._alone if self.over else found.statistics.seconds - self._loading
@@ -102,10 +101,11 @@ class FirstTier:
     def _load(self, seconds: float) -> None:
         began, worked = time.perf_counter(), self._worked
         with _nothing_collected():
-            from spec.checking.local.compiling import is_compiled, load
+            from spec.checking.local.compiling import is_compiled, kernels_for, load
 
             self._loaded = True
-            if is_compiled(load, self._words):
+            self._kernels = kernels_for(self._model, symmetry=self._symmetry)
+            if is_compiled(load, self._kernels):
                 self._alone = seconds
                 self._stop()
         self._began += self._worked - worked
@@ -115,7 +115,7 @@ class FirstTier:
     def _compile(self, seconds: float) -> None:
         from spec.checking.local.compiling import Compilation, load
 
-        self._compilation = self._until_done.enter_context(Compilation(load, self._words))
+        self._compilation = self._until_done.enter_context(Compilation(load, self._kernels))
         self._alone = seconds
 
     def _stop(self) -> None:

@@ -13,7 +13,7 @@ from spec.atlas.anomalies import anomaly_named
 from spec.atlas.instances import PinnedInstance, figures_of, instances
 from spec.checking import Result, check
 from spec.checking.exploration import Engine
-from spec.checking.local.compiling import Compilation, is_compiled, load
+from spec.checking.local.compiling import Compilation, Kernels, is_compiled, load
 from spec.checking.model import Model
 from spec.checking.traces.brief import brief
 from spec.cli.failures import failure_of
@@ -95,17 +95,17 @@ def _decided(result: Result) -> Result:
 
 def _compile(instance: PinnedInstance, *, with_spark: bool) -> None:
     """Load the kernels for states of this width, and print a line if they must be compiled."""
-    words = Model(instance.specification()).layout.words
+    kernels = Kernels(Model(instance.specification()).layout.words)
     loads = [load]
     if with_spark:
         from spec.checking.spark import visited_buckets
 
         loads.append(visited_buckets.load)
-    missing = [each for each in loads if not is_compiled(each, words)]
+    missing = [each for each in loads if not is_compiled(each, kernels)]
     if missing:
         say("Compiling the engines, once on this machine: about half a minute.\n")
     with ExitStack() as until_done:
-        for each in [until_done.enter_context(Compilation(each, words)) for each in missing]:
+        for each in [until_done.enter_context(Compilation(each, kernels)) for each in missing]:
             while not each.done(within=1.0):
                 pass
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spec.checking.local.intrinsics import GATHERS
-from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.jit import Array, compiled, part
 
 WIDEST = 5
 """The most bits of a field with several slots."""
@@ -125,7 +125,7 @@ def _nodes_of(code: Array, used: int, nodes: Array) -> int:
     return number
 
 
-@inlined
+@part
 def _bits(field: Any) -> int:
     bits = 0
     while field != np.uint64(0):
@@ -134,7 +134,7 @@ def _bits(field: Any) -> int:
     return bits
 
 
-@inlined
+@part
 def _field(register: int, field: Any, fields: Array, registers: Array, known: Array) -> int:
     """The number of a field, which may be new. The number of fields is stored after all known ones."""
     mixed = (field ^ np.uint64(register)) * np.uint64(0x9E3779B97F4A7C15)
@@ -148,7 +148,7 @@ def _field(register: int, field: Any, fields: Array, registers: Array, known: Ar
     return int(known[place])
 
 
-@inlined
+@part
 def _together(one: Any, other: Any) -> bool:
     """Whether two fields of a register can be joined."""
     both = one | other

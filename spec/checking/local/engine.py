@@ -28,7 +28,7 @@ from spec.checking.exploration import (
     split_properties,
 )
 from spec.checking.local.arrays import StateRanges
-from spec.checking.local.compiling import compile_progress, compiled, is_compiled, load
+from spec.checking.local.compiling import compile_progress, compiled, is_compiled, kernels_for, load
 from spec.checking.local.jit import Array
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
@@ -130,9 +130,10 @@ class LocalEngine:
             compile_seconds = 0.0
             keeps = directory is not None or self.overflow is not None
             try:
-                if not is_compiled(load, model.layout.words):
+                kernels = kernels_for(model, symmetry=options.symmetry)
+                if not is_compiled(load, kernels):
                     budget.require(COMPILING, "the local engine, which must compile first,")
-                    compile_seconds = compiled(load, model.layout.words, compile_progress(on_progress))
+                    compile_seconds = compiled(load, kernels, compile_progress(on_progress))
                 search = _Search(
                     model, options, symmetry, on_progress, threads, self.workers, budget, directory, keeps
                 )

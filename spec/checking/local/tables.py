@@ -24,8 +24,6 @@ from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits
 from spec.checking.local.outcomes import CLOSED, EFFECTS, USUAL
 from spec.checking.local.recording import Recorded, Recorder
-from spec.checking.local.representing import NONE
-from spec.checking.local.shape import shape_of
 from spec.checking.local.traversing import survey
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
 from spec.checking.states.packed_state import PackedState, number_of
@@ -133,7 +131,7 @@ class DecisionTables:
             [table.number | table.index << 16 for table in self.all[: self.actions]] + [self.recorder.no_step],
             np.uint64,
         )
-        self.orbits = orbits(symmetry) if symmetry else NONE
+        self.orbits = orbits(symmetry) if symmetry else None
         self.learned = 0
         """The number of paths so far."""
         self._changed: set[int] = set()
@@ -185,7 +183,6 @@ class DecisionTables:
             actions=self.actions,
             judging=self.judging,
             tables=len(self.all),
-            orbits=self.orbits,
         )
 
     def _copied(self) -> Compact:
@@ -334,7 +331,7 @@ class DecisionTables:
         groups_of = self._groups_of_fields()
         useless = np.zeros(len(states) * self.judging, np.uint64)
         scratch = Scratch.of(self.words, len(self.all))
-        number = survey(shape_of(self.words), states.ravel(), program, groups_of, useless, scratch)
+        number = survey(self.words, states.ravel(), program, groups_of, useless, scratch)
         return useless[:number]
 
     def _groups_of_fields(self) -> Any:

@@ -35,6 +35,7 @@ from spec.checking.local.arrays import (
     WorkerOutput,
 )
 from spec.checking.local.jit import Array
+from spec.checking.local.representing import Orbits
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.traversing import clear
 from spec.checking.local.visited import Visited
@@ -66,6 +67,7 @@ class Worker:
     outbox: Outbox
     output: WorkerOutput
     scratch: Scratch
+    orbits: Orbits | None
     program: Program
     known: int = 0
     """The number of paths in the program."""
@@ -119,7 +121,8 @@ class WorkerPool:
                     put_off=np.zeros(len(PutOff) * ENDURANCE * PATIENCE, np.int64),
                     cursor=np.zeros(len(Cursor), np.int64),
                 ),
-                Scratch.of(words, len(tables.all), tables.orbits),
+                Scratch.of(words, len(tables.all)),
+                tables.orbits and tables.orbits.for_another(),
                 tables.program(),
             )
             for number in range(workers)
@@ -284,6 +287,7 @@ class WorkerPool:
                     self.level._replace(ranges=worker.ranges),
                     self.live,
                     worker.program,
+                    worker.orbits,
                     worker.outbox,
                     worker.output,
                     worker.scratch,

@@ -17,7 +17,7 @@ from spec.checking import arguments
 from spec.checking.arguments import Directory
 from spec.checking.code.source import pickled
 from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, exploration_end
-from spec.checking.local.compiling import compile_progress, compiled
+from spec.checking.local.compiling import compile_progress, compiled, kernels_for
 from spec.checking.local.jit import Array
 from spec.checking.machine.memory import Budget, OutOfMemory, private
 from spec.checking.model import Model, OpaqueRuleFound, retry_on_opaque_rule
@@ -117,9 +117,10 @@ class SparkEngine:
 
     def _explore(self, model: Model, options: Options, on_progress: OnProgress, again: bool) -> Exploration:
         allotment = allotted(Budget(self.memory), self.workers, cores())
-        compile_seconds = (
-            0.0 if too_large(model) else compiled(load, model.layout.words, compile_progress(on_progress))
-        )
+        compile_seconds = 0.0
+        if not too_large(model):
+            kernels = kernels_for(model, symmetry=options.symmetry)
+            compile_seconds = compiled(load, kernels, compile_progress(on_progress))
         quota = MemoryQuota(allotment.work, private() + CLIENT)
 
         def work_now() -> Work:

@@ -25,9 +25,10 @@ class ByBucket(NamedTuple):
     """The beginning of each bucket, and the end of the last."""
 
 
-def load(words: int) -> None:
+def load(kernels: compiling.Kernels) -> None:
     """Compile or load the code that the driver and workers run, see `local.compiling`."""
-    compiling.load(words)
+    compiling.load(kernels)
+    words = kernels.words
     by_bucket(MarkedRanges.of(np.zeros((0, words), np.uint64), np.zeros(0, np.uint64)), words, 1)
 
 

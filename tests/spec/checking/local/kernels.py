@@ -1,4 +1,4 @@
-"""Kernels that are not compiled yet, in place of the real ones, which take 15 s."""
+"""Kernels that are not compiled yet, in place of the real ones, which take 9 s."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from numba import njit
 def doubled(number):
     return 2 * number
 
-def load(words):
-    doubled(words)
+def load(kernels):
+    doubled(kernels.words)
 """
 ENDLESS: Final = """
 import signal
@@ -28,8 +28,8 @@ from numba import njit
 def doubled(number):
     return 2 * number
 
-def load(words):
-    doubled(words)
+def load(kernels):
+    doubled(kernels.words)
     signal.pause()
 """
 

@@ -10,7 +10,7 @@ import pytest
 
 from spec.checking import Statistics, check
 from spec.checking.local import LocalEngine
-from spec.checking.local.compiling import compiled, is_compiled
+from spec.checking.local.compiling import Kernels, compiled, is_compiled
 from tests.spec.checking.local.kernels import ENDLESS, KERNEL, kernels
 from tests.spec.checking.toys import Clock
 
@@ -22,12 +22,12 @@ def test_missing_kernels_are_compiled_once(
 ) -> None:
     """A child process compiles them, with progress reports. After that they are only loaded."""
     load, said = kernels(tmp_path, KERNEL, monkeypatch), list[str]()
-    assert not is_compiled(load, 3)
-    assert compiled(load, 3, said.append) > 0
+    assert not is_compiled(load, Kernels(3))
+    assert compiled(load, Kernels(3), said.append) > 0
     assert [process.returncode for process in processes] == [0]
-    assert set(said) == {"compiling for states of 3 words, about 20 seconds, once on this machine"}
-    assert is_compiled(load, 3)
-    assert compiled(load, 3, said.append) == 0
+    assert set(said) == {"compiling for states of 3 words, about 10 seconds, once on this machine"}
+    assert is_compiled(load, Kernels(3))
+    assert compiled(load, Kernels(3), said.append) == 0
     assert len(processes) == 1
 
 
@@ -37,9 +37,9 @@ def test_without_a_child_process_kernels_compile_in_this_one(
     """It takes longer."""
     load = kernels(tmp_path, KERNEL, monkeypatch)
     monkeypatch.setattr("sys.executable", "/bin/false")
-    assert compiled(load, 1, lambda doing: None) > 0
+    assert compiled(load, Kernels(1), lambda doing: None) > 0
     assert [process.returncode for process in processes] == [1]
-    assert is_compiled(load, 1)
+    assert is_compiled(load, Kernels(1))
 
 
 def test_an_interrupted_compilation_leaves_no_process(
@@ -52,7 +52,7 @@ def test_an_interrupted_compilation_leaves_no_process(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        compiled(load, 1, interrupt)
+        compiled(load, Kernels(1), interrupt)
     assert [process.poll() is not None for process in processes] == [True]
 
 
@@ -83,28 +83,35 @@ def test_interrupted_while_compiling_the_local_engine_has_no_states(
     assert check(Clock(), engine=LocalEngine(run_dir=tmp_path / "run", resume=True)).distinct_states == 12
 
 
-RUN = """
+LOADED = """
 from numba.core.dispatcher import Dispatcher
-from spec.checking import check, simulate
 from spec.checking.local import compact, compiled_walks, compiling, expanding, representing
 from spec.checking.local import seeking, storing, traversing
 from spec.checking.spark import exchange, visited_buckets
-from tests.spec.checking.toys import Bank
 
-KERNELS = (compact, expanding, traversing, representing, seeking, storing, compiled_walks)
+MODULES = (compact, expanding, traversing, representing, seeking, storing, compiled_walks, exchange, visited_buckets)
 
 def loaded():
-    every = [each for module in KERNELS for each in vars(module).items()]
-    every += [*vars(exchange).items(), *vars(visited_buckets).items()]
+    every = [each for module in MODULES for each in vars(module).items()]
     return {name: set(each.signatures) for name, each in every if isinstance(each, Dispatcher)}
+"""
+RUN = f"""
+from spec.checking import check, simulate
+from tests.spec.checking.symmetry.test_reduction import Votes
+from tests.spec.checking.toys import Bank
+{LOADED}
 
-def compare(load, run):
-    load(1)
+def compare(load, run, kernels=compiling.Kernels(1)):
+    load(kernels)
     before = loaded()
     run()
-    print(load.__module__, [name for name, signatures in loaded().items() if signatures - before[name]])
+    compiled = [name for name, signatures in loaded().items() if signatures - before[name]]
+    print(load.__module__, kernels.orbits, compiled)
 
 compare(compiling.load, lambda: check(Bank(), engine="local", keep_going=True))
+for orbits, brokers in [("listed", 3), ("related", 5)]:
+    kernels = compiling.Kernels(1, orbits)
+    compare(compiling.load, lambda: check(Votes(brokers=brokers), engine="local", symmetry=True), kernels)
 compare(visited_buckets.load, lambda: check(Bank(), engine="spark", keep_going=True))
 compare(compiled_walks.load, lambda: simulate(Bank(), runs=500, shrinking=False))
 """
@@ -115,9 +122,31 @@ def test_only_preloaded_kernels_are_run() -> None:
     """No kernel is loaded or compiled during a search, so `seconds` are those of exploring."""
     run = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
-        "spec.checking.local.compiling []",
-        "spec.checking.spark.visited_buckets []",
-        "spec.checking.local.compiled_walks []",
+        "spec.checking.local.compiling none []",
+        "spec.checking.local.compiling listed []",
+        "spec.checking.local.compiling related []",
+        "spec.checking.spark.visited_buckets none []",
+        "spec.checking.local.compiled_walks none []",
+    ]
+
+
+TWICE = f"""
+{LOADED}
+called = ("_copy", "_nodes_of", "clear", "credit", "expand", "insert", "post", "seek", "survey")
+for kernels in compiling.Kernels(1), compiling.Kernels(2), compiling.Kernels(2, "listed"):
+    before = loaded()
+    compiling.load(kernels)
+    print([name for name in called if loaded()[name] != before[name]])
+"""
+
+
+def test_no_kernel_is_compiled_again_without_need() -> None:
+    """Only hot loops over the words of a state depend on their number, and only kernels with steps on orbits."""
+    run = subprocess.run([sys.executable, "-c", TWICE], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == [
+        "['_copy', '_nodes_of', 'clear', 'credit', 'expand', 'insert', 'post', 'seek', 'survey']",
+        "['expand', 'insert', 'post']",
+        "['expand', 'seek']",
     ]
 
 
