@@ -18,9 +18,9 @@ from multiprocessing import get_context
 
 from spec.checking import check, simulate
 from spec.checking.local import LocalEngine
-from spec.checking.local.compiling import Kernels
+from spec.checking.local.compiling import Kernels, load
 from spec.checking.local.shape import UNROLLED
-from spec.checking.spark.visited_buckets import load
+from spec.checking.spark.engine import KERNELS
 from tests import spark_classes
 from tests.spec.checking.local.test_engine import Chain
 
@@ -35,7 +35,7 @@ def compile_for(words: int) -> None:
     chain = Chain(links=32 * words - 12)
     check(chain, engine=LocalEngine(2), keep_going=True, max_depth=8)
     simulate(chain, runs=10, seed=1)
-    load(Kernels(words))
+    load(KERNELS, Kernels(words))
 
 
 def compile_tests() -> None:

@@ -1,8 +1,8 @@
 """The first tier of tiered execution: the reference engine explores in plain Python until compiled code is worth it.
 
 The size of a search is unknown when it begins. A small one ends here, before compiled code is even loaded. Otherwise
-the kernels are loaded and the local engine, the second tier, begins anew. If the kernels are not yet compiled, a
-separate process compiles them while the reference engine continues: it may reach the verdict first.
+the kernels are loaded and the local engine, the second tier, begins anew. If the kernels are not yet compiled, other
+processes compile them while the reference engine continues: it may reach the verdict first.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 ALONE: Final = 0.2
 """Seconds of work before the kernels are loaded, which takes more than half a second: some thousand states."""
-COLD: Final = 1.0
+COLD: Final = 0.5
 """Seconds of work before they are compiled, if necessary: nothing is compiled for a small system."""
-MOST: Final = 100_000
-"""The most states kept here, at half a kilobyte each, during a compilation."""
+MOST: Final = 50_000
+"""The most states kept here during a compilation: beyond that, exploring would take a core from the compiler."""
 COMPILED: Final = 224 * MB
 """Bytes of memory; compiled code can hardly explore with less."""
 TICK: Final = 0.1
@@ -101,11 +101,11 @@ class FirstTier:
     def _load(self, seconds: float) -> None:
         began, worked = time.perf_counter(), self._worked
         with _nothing_collected():
-            from spec.checking.local.compiling import is_compiled, kernels_for, load
+            from spec.checking.local.compiling import EXPLORING, is_compiled, kernels_for
 
             self._loaded = True
             self._kernels = kernels_for(self._model, symmetry=self._symmetry)
-            if is_compiled(load, self._kernels):
+            if is_compiled(EXPLORING, self._kernels):
                 self._alone = seconds
                 self._stop()
         self._began += self._worked - worked
@@ -113,9 +113,9 @@ class FirstTier:
         self._loaded_after = seconds
 
     def _compile(self, seconds: float) -> None:
-        from spec.checking.local.compiling import Compilation, load
+        from spec.checking.local.compiling import EXPLORING, LATER, Compilation
 
-        self._compilation = self._until_done.enter_context(Compilation(load, self._kernels))
+        self._compilation = self._until_done.enter_context(Compilation(EXPLORING, self._kernels, LATER))
         self._alone = seconds
 
     def _stop(self) -> None:

@@ -315,7 +315,7 @@ def _compiled(model: Model, tell: Callable[[str], None]) -> float:
     from spec.checking.local.compiled_walks import load
     from spec.checking.local.compiling import Kernels, compiled
 
-    return compiled(load, Kernels(model.layout.words), tell)
+    return compiled([load], Kernels(model.layout.words), tell)
 
 
 class _Batches:

@@ -102,10 +102,17 @@ class CompactCopy:
         if used > len(self._room.done):
             more = np.zeros(used, np.int32)
             self._room = self._room._replace(done=np.concatenate([self._room.done, more]))
-        root, room = np.zeros(len(roots) + 1, np.int32), self._room
-        self._top = _copy(code, nodes, roots, root, self._top, self._inner, room)
-        fields = room.known[-1]
+        room = self._room
+        if len(nodes):
+            self._top = _copy(code, nodes, self._top, self._inner, room)
+        root, fields = np.append(_edges(roots, room.done), 0), room.known[-1]
         return Compact(room.made[: self._top], self._inner, root, room.fields[:fields], room.registers[:fields])
+
+
+def _edges(edges: Array, done: Array) -> Array:
+    """Edges of the trees, or their roots, as edges of the copy."""
+    made: Array = np.where(edges > 0, done[np.maximum(edges, 0)], -2 * edges)
+    return made
 
 
 def _numbers_of(code: Array, nodes: Array) -> int:
@@ -159,8 +166,8 @@ def _together(one: Any, other: Any) -> bool:
 
 
 @compiled
-def _copy(code: Array, nodes: Array, roots: Array, root: Array, top: int, inner: int, room: _Room) -> int:
-    """Copy these nodes, in order, after the existing ones, and set the roots of tables; returns the copy's end."""
+def _copy(code: Array, nodes: Array, top: int, inner: int, room: _Room) -> int:
+    """Copy these nodes, in order, after the existing ones; returns the copy's end."""
     made, done, equal, edges = room.made, room.done, room.equal, room.edges
     fields, registers, known = room.fields, room.registers, room.known
     for i in range(nodes.shape[0] - 1, -1, -1):  # a node comes before its children
@@ -222,6 +229,4 @@ def _copy(code: Array, nodes: Array, roots: Array, root: Array, top: int, inner:
             equal[place] = top
             top += size + 1
         done[at] = equal[place]
-    for i in range(roots.shape[0]):
-        root[i] = done[roots[i]] if roots[i] > 0 else -2 * roots[i]
     return top

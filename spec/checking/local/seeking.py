@@ -10,7 +10,7 @@ engine.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,10 +55,11 @@ class Seeker:
 
     Args:
         scratch: working memory; nobody else may use it meanwhile.
+        prepare: called before each search; it may wait until the kernel is compiled.
     """
 
-    def __init__(self, tables: DecisionTables, scratch: Scratch):
-        self.tables, self.model, self.scratch = tables, tables.model, scratch
+    def __init__(self, tables: DecisionTables, scratch: Scratch, prepare: Callable[[], None] = lambda: None):
+        self.tables, self.model, self.scratch, self.prepare = tables, tables.model, scratch, prepare
         self.orbits = tables.orbits
         self.words = tables.words
         self._missing = np.zeros(PATIENCE * (2 * tables.words + 2), np.uint64)
@@ -132,6 +133,7 @@ class Seeker:
         targets: Sequence[bytes] = (),
     ) -> list[Match]:
         """The lowest match; of steps to targets, one for each target that is reached."""
+        self.prepare()
         wanted = words_of(targets, BYTES * self.words).reshape(-1)
         found = np.full(max(1, len(targets)), -1, np.int64)
         best = np.zeros((len(found), 2 * self.words), np.uint64)

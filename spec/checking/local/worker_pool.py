@@ -37,7 +37,6 @@ from spec.checking.local.arrays import (
 from spec.checking.local.jit import Array
 from spec.checking.local.representing import Orbits
 from spec.checking.local.tables import DecisionTables
-from spec.checking.local.traversing import clear
 from spec.checking.local.visited import Visited
 from spec.checking.machine.interrupts import DeferredSignals
 
@@ -164,16 +163,10 @@ class WorkerPool:
         return sum(map(_states_in, (*self.work_items, *under_way))) + int(newest.sum())
 
     def load(self) -> None:
-        """Load the compiled code before time is measured."""
-        worker, nothing = self.workers[0], np.zeros((0, len(StateRange)), np.int64)
-        worker.ranges = nothing
+        """Load the compiled code that expands states."""
+        worker = self.workers[0]
+        worker.ranges = np.zeros((0, len(StateRange)), np.int64)
         self._expand(worker)
-        self.take_in(np.zeros(0, np.uint64))
-        self.visited.insert(0, PARTITIONS, self.sent, worker.scratch)
-        self.visited.complete(self.new_states)
-        self.visited.levels.clear()
-        self.tables.survey(np.zeros((0, self.visited.words), np.uint64))
-        clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
 
     def stop(self) -> None:
         """Stop all workers, wherever they are."""

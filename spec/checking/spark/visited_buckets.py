@@ -19,7 +19,6 @@ from spec.checking.local.storing import are_same, hash_of, place_of, post, tag_o
 from spec.checking.local.visited import Visited
 from spec.checking.machine.memory import OutOfMemory
 from spec.checking.runs.rundir import LevelFile, RunDirectory
-from spec.checking.spark import exchange
 from spec.checking.spark.allotment import MemoryQuota
 
 ROOM = 512
@@ -193,8 +192,7 @@ class VisitedBuckets:
 
 
 def load(kernels: Kernels) -> None:
-    """Compile or load the code that the driver and workers run, see `local.compiling`."""
-    exchange.load(kernels)
+    """Compile or load the code that strikes states out, see `local.compiling`."""
     nothing = Visited(kernels.words, memory=0)
     strike(nothing.shape, nothing.storage, np.zeros(0, np.uint64))
 
