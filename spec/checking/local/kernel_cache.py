@@ -36,9 +36,10 @@ MODULES: Final = (
     "local/traversing",
     "random/chance",
     "random/sketch",
+    "random/walks",
     "states/splitmix",
 )
-"""Modules of `spec.checking` whose code or constants are in kernels of other modules."""
+"""Modules of `spec.checking` whose code or constants are in kernels of other modules; a test compares them."""
 DIGEST: Final = hashlib.sha256().digest_size
 
 
