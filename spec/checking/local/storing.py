@@ -172,7 +172,7 @@ def insert(
 def credit(storage: Storage, new_states: Array) -> None:
     """Count the states of the newest level by the lowest action that led there."""
     actions = (uint64(1) << uint64(ACTION_BITS)) - uint64(1)
-    for partition in range(PARTITIONS):
+    for partition in range(storage.size.shape[0]):
         first = storage.marks_begin[partition]
         for i in range(first, first + storage.size[partition] - storage.level[partition]):
             new_states[storage.marks[i] & actions] += 1

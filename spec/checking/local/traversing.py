@@ -19,6 +19,8 @@ _COPIED = len(CopiedSlot)
 def clear(off: Array, first: int, free: int, table: int) -> None:
     """Remove a table from the rows with number `first` and any combination of the free bits."""
     word, kept = table >> 6, ~(uint64(1) << uint64(table & 63))
+    if first + free >= off.shape[0] or word >= off.shape[1]:
+        raise IndexError("no such row or table")
     some = np.int64(0)
     while True:
         off[first + some, word] &= kept

@@ -85,6 +85,37 @@ def test_a_damaged_cache_file_is_recompiled(suffix: str, tmp_path: Path) -> None
     assert (run.stdout, run.stderr) == ("the same figures\n", "")
 
 
+FOREIGN = """
+import sys
+import numba
+numba.__version__ = sys.argv[1] or numba.__version__
+from spec.checking.local.jit import compiled
+
+@compiled
+def doubled(number):
+    return 2 * number
+
+assert doubled(4) == 8
+print(sum(doubled.stats.cache_misses.values()), end="")
+"""
+
+
+def test_code_for_another_processor_or_numba_is_not_loaded(tmp_path: Path) -> None:
+    """It would crash the process."""
+    (tmp_path / "foreign.py").write_text(FOREIGN)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    misses = ""
+    for version, processor in [("", ""), ("", "generic"), ("0.1", "")]:
+        misses += subprocess.run(
+            [sys.executable, tmp_path / "foreign.py", version],
+            env=environment | ({"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""} if processor else {}),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    assert misses == "111"
+
+
 def test_a_change_in_any_module_with_code_or_constants_of_kernels_is_noticed() -> None:
     """Numba itself compares only the module in which a kernel is written."""
     needed = set[str]()
