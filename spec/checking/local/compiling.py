@@ -55,6 +55,8 @@ USUAL: Final = "about 5 seconds"
 """How long it takes on two cores where nothing else runs, for the first number of words; others take less."""
 NICENESS: Final = 5
 """Of a compilation in the background: it gets a third of a core that others want. A search may yet wait for it."""
+LONGEST: Final = 600
+"""Seconds after which a compiling process ends whatever happens."""
 AT_ONCE: Final = 2
 """Processes at once: the first kernel takes as long as all others together."""
 TICK: Final = 0.1
@@ -248,11 +250,12 @@ def _have_ended(processes: Sequence[Process], within: float) -> bool:
 def _process(loads: Sequence[Load], kernels: Kernels) -> Process:
     """Compile kernels in another process, which holds nothing of this one: no terminal, no pipe, no signal.
 
-    It is not stopped by Ctrl-C, nor by the end of this process.
+    It is not stopped by Ctrl-C, nor by the end of this process; in the worst case by its own alarm.
     """
     wanted = (
-        f"import gc, sys; gc.disable(); sys.path[:] = {sys.path!r}; "  # nearly all that a compiler makes stays
-        f"import pickle; from {__name__} import compile_alone; "
+        f"import gc, pickle, signal, sys; signal.alarm({LONGEST}); "
+        f"gc.disable(); sys.path[:] = {sys.path!r}; "  # nearly all that a compiler makes stays
+        f"from {__name__} import compile_alone; "
         f"compile_alone(*pickle.loads({pickle.dumps((loads, kernels))!r}))"
     )
     nothing = subprocess.DEVNULL

@@ -35,6 +35,7 @@ def load(kernels):
     doubled(kernels.words)
     signal.pause()
 """
+"""Use them with the fixture `processes`, which ends them."""
 PATIENT: Final = """
 import os, sys
 from pathlib import Path

@@ -149,7 +149,7 @@ def test_the_local_engine_reports_compiling(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_interrupted_while_compiling_the_local_engine_has_no_states(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     """All figures are zero, and its run directory can be resumed."""
     monkeypatch.setattr("spec.checking.local.engine.EXPLORING", [kernels(tmp_path, ENDLESS, monkeypatch)])
