@@ -35,6 +35,7 @@ HEADINGS: Final = (
     "command",
     "states",
     "first time",
+    "of a processor",
     "compiling",
     "engine",
     "again",
@@ -106,7 +107,7 @@ def main() -> None:
                 start(f"{command} --engine local", place)
             again = [start(command, place) for _ in range(arguments.repeat)]
         print(
-            f"| `{command}` | {first.result['distinct_states']:,} | {first.seconds:.1f} s"
+            f"| `{command}` | {first.result['distinct_states']:,} | {first.seconds:.1f} s | {first.worked:.1f} s"
             f" | {first.result['compile_seconds']:.1f} s | {first.result['engine']}"
             f" | {_range([each.seconds for each in again])}"
             f" | {_range([each.worked for each in again])}"

@@ -3,7 +3,7 @@
 `--wide` compiles the kernels for wide states instead, which only `make long` has.
 
 Numba caches compiled functions beside the source. In a fresh clone the cache is empty, and every process that needs
-a function compiles it, for each number of words in a state: 13 to 24 seconds for each number. Pytest rewrites the
+a function compiles it, for each number of words in a state: 4 to 9 seconds for each number. Pytest rewrites the
 assertions of each test file, which takes 5 seconds for all. Java loads and verifies Spark's classes for each session,
 unless `spark_classes` keeps them.
 """
@@ -16,25 +16,26 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
-from spec.checking import check, simulate
-from spec.checking.local import LocalEngine
+from spec.checking.local import compiled_walks
+from spec.checking.local.compiling import EXPLORING, LATER, Kernels, load
 from spec.checking.local.shape import UNROLLED
-from spec.checking.spark.visited_buckets import load
+from spec.checking.spark.engine import KERNELS
 from tests import spark_classes
-from tests.spec.checking.local.test_engine import Chain
 
 NARROW = (UNROLLED + 1, 4, 3, 2, 1)
 """Words of a state in `make test`; the first number stands for all states whose loops are not unrolled."""
+BY_ORBITS = 2
+"""The most words of a state in most tests with symmetry."""
 WIDE = (9, 8, 7, 6, 5)
 """Further widths, of the pinned instances in `make long`."""
 
 
 def compile_for(words: int) -> None:
-    """Call everything that is compiled for states of so many words; meanwhile, prepare Spark's classes."""
-    chain = Chain(links=32 * words - 12)
-    check(chain, engine=LocalEngine(2), keep_going=True, max_depth=8)
-    simulate(chain, runs=10, seed=1)
-    load(words)
+    """Compile everything for states of so many words; for narrow ones, also what searches by orbits need."""
+    load((*KERNELS, compiled_walks.load), Kernels(words))
+    if words <= BY_ORBITS:
+        load((*EXPLORING, *LATER), Kernels(words, "listed"))
+        load((*EXPLORING, *LATER), Kernels(words, "related"))
 
 
 def compile_tests() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,12 @@ def pytest_collection_finish() -> None:
     """Keep the garbage collector from scanning objects that stay: eight thousand tests are a million objects."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish() -> None:
+    """Leave no process behind: kernels may still be compiling in the background."""
+    if compiling := sys.modules.get("spec.checking.local.compiling"):
+        compiling.background_ended(within=60)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

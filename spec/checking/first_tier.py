@@ -2,8 +2,7 @@
 
 The size of a search is unknown when it begins. A small one ends here, before compiled code is even loaded. Otherwise
 the kernels are loaded, and the local engine, the second tier, continues after the last complete level. If the kernels
-are not yet compiled, a separate process compiles them while the reference engine goes on: it may reach the verdict
-first.
+are not yet compiled, other processes compile them while the reference engine goes on: it may reach the verdict first.
 
 Compiled code is not worth it for every large search: where levels are tiny the work of starting a level dominates,
 and where nearly every state takes paths of its own (`local.probe`) learning costs more than plain evaluation. The
@@ -36,10 +35,10 @@ if TYPE_CHECKING:
 
 ALONE: Final = 0.2
 """Seconds of work before the kernels are loaded, which takes more than half a second: some thousand states."""
-COLD: Final = 1.0
+COLD: Final = 0.5
 """Seconds of work before they are compiled, if necessary: nothing is compiled for a small system."""
-MOST: Final = 100_000
-"""The most states kept here, at half a kilobyte each, during a compilation."""
+MOST: Final = 50_000
+"""The most states kept here during a compilation: beyond that, exploring would take a core from the compiler."""
 COMPILED: Final = 224 * MB
 """Bytes of memory; compiled code can hardly explore with less."""
 LEVEL: Final = 0.001
@@ -78,8 +77,6 @@ class FirstTier:
         """What the second tier continues, now that the kernels are there. Without it the result stands."""
         self.compile_seconds = 0.0
         """Seconds of compiling; 0 unless the search waited for it."""
-        self._model: Model
-        self._properties: tuple[int, ...]
         self._loaded = self._over = False
         self._look_again, self._before = ALONE, Progress(0.0, 0)
         """Seconds of work until it is next decided whether to load the kernels, and the progress at the last time."""
@@ -100,8 +97,7 @@ class FirstTier:
         """The findings of the reference engine. If it was stopped, statistics are those of the last whole level,
         except for the seconds, which are all that it explored.
         """
-        self._model, self._properties = model, options.properties
-        self._began = time.thread_time()
+        self._model, self._options, self._began = model, options, time.thread_time()
         with self._until_done:
             engine = ReferenceEngine(self.budget.size)
             found = engine.explore(model, options, partial(self._look, engine))
@@ -154,7 +150,7 @@ class FirstTier:
         if self._probe is None:
             from spec.checking.local.probe import Probe
 
-            self._probe = Probe(self._model, self._properties)
+            self._probe = Probe(self._model, self._options.properties)
         newest = [*islice(reversed(engine.so_far.reached), NEWEST)]
         return self._probe.pays(newest, max(PROBED, worked / 10))
 
@@ -165,19 +161,20 @@ class FirstTier:
     def _load(self) -> None:
         began, worked = time.perf_counter(), self._worked
         with _nothing_collected():
-            from spec.checking.local.compiling import is_compiled, load
+            from spec.checking.local.compiling import EXPLORING, is_compiled, kernels_for
 
             self._loaded = True
-            if is_compiled(load, self._model.layout.words):
+            self._kernels = kernels_for(self._model, symmetry=self._options.symmetry)
+            if is_compiled(EXPLORING, self._kernels):
                 self._stop()
         self._began += self._worked - worked
         self._loading = time.perf_counter() - began
         self._loaded_after = self._explored
 
     def _compile(self) -> None:
-        from spec.checking.local.compiling import Compilation, load
+        from spec.checking.local.compiling import EXPLORING, LATER, Compilation
 
-        self._compilation = self._until_done.enter_context(Compilation(load, self._model.layout.words))
+        self._compilation = self._until_done.enter_context(Compilation(EXPLORING, self._kernels, LATER))
 
     def _stop(self) -> None:
         self._over = True

@@ -315,9 +315,9 @@ def _engine(workers: int, plain: bool) -> tuple[Engine, int]:
 def _compiled(model: Model, tell: Callable[[str], None]) -> float:
     """Compile the code for walks, if necessary; the seconds that it took."""
     from spec.checking.local.compiled_walks import load
-    from spec.checking.local.compiling import compiled
+    from spec.checking.local.compiling import Kernels, compiled
 
-    return compiled(load, model.layout.words, tell)
+    return compiled([load], Kernels(model.layout.words), tell)
 
 
 class _Batches:

@@ -14,6 +14,7 @@ import click
 from spec.cli import (
     anomalies,
     check,
+    compiling,
     conform,
     diagram,
     elect,
@@ -77,6 +78,7 @@ for _command in (
     what_if.what_if,
     graph.graph,
     explore.explore,
+    compiling.compile_kernels,
 ):
     kafkaspec.add_command(_command)
 

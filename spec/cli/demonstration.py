@@ -6,14 +6,13 @@ Exit code 0: everything equals the pinned results; 1: something differs; others 
 from __future__ import annotations
 
 import sys
-from contextlib import ExitStack
 from typing import Final
 
 from spec.atlas.anomalies import anomaly_named
 from spec.atlas.instances import PinnedInstance, figures_of, instances
 from spec.checking import Result, check
 from spec.checking.exploration import Engine
-from spec.checking.local.compiling import Compilation, is_compiled, load
+from spec.checking.local.compiling import EXPLORING, LATER, Kernels, compiled, is_compiled
 from spec.checking.model import Model
 from spec.checking.traces.brief import brief
 from spec.cli.failures import failure_of
@@ -95,19 +94,15 @@ def _decided(result: Result) -> Result:
 
 def _compile(instance: PinnedInstance, *, with_spark: bool) -> None:
     """Load the kernels for states of this width, and print a line if they must be compiled."""
-    words = Model(instance.specification()).layout.words
-    loads = [load]
+    kernels = Kernels(Model(instance.specification()).layout.words)
+    loads = (*EXPLORING, *LATER)
     if with_spark:
-        from spec.checking.spark import visited_buckets
+        from spec.checking.spark.engine import KERNELS
 
-        loads.append(visited_buckets.load)
-    missing = [each for each in loads if not is_compiled(each, words)]
-    if missing:
-        say("Compiling the engines, once on this machine: about half a minute.\n")
-    with ExitStack() as until_done:
-        for each in [until_done.enter_context(Compilation(each, words)) for each in missing]:
-            while not each.done(within=1.0):
-                pass
+        loads = KERNELS
+    if not is_compiled(loads, kernels):
+        say("Compiling the engines, once on this machine: about ten seconds.\n")
+        compiled(loads, kernels, lambda doing: None)
 
 
 def _spark_engine() -> Engine | None:

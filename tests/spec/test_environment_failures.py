@@ -23,6 +23,7 @@ from threading import Event
 from typing import Any
 
 import pytest
+from numba.core.registry import CPUDispatcher
 
 from spec.atlas.loading import answering_for
 from spec.checking import EvaluationFailed, Result, check
@@ -635,14 +636,15 @@ def test_without_a_compiler_the_reference_engine_explores(engine: str) -> None:
 def test_an_uncacheable_function_is_compiled_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A warning says that it costs time, and how to avoid it."""
 
-    def njit(**options: Any) -> Any:
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return lambda function: function
+    def enable_caching(function: Any) -> None:
+        raise RuntimeError("cannot cache function: no locator available")
 
-    monkeypatch.setattr(jit, "njit", njit)
+    def successor(number: int) -> int:
+        return number + 1
+
+    monkeypatch.setattr(CPUDispatcher, "enable_caching", enable_caching)
     with pytest.warns(EnvironmentWarning, match="NUMBA_CACHE_DIR"):
-        assert jit.compiled(abs)(-1) == 1
+        assert jit.compiled(successor)(1) == 2
 
 
 def test_a_warning_of_the_environment_is_one_line(

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import numpy as np
 
 from spec.checking.local.jit import Array
-from spec.checking.local.representing import NONE, Orbits, OrbitScratch
 
 PARTITION_BITS = 8
 PARTITIONS = 1 << PARTITION_BITS
@@ -60,7 +59,6 @@ class Program(NamedTuple):
     judging: int
     tables: int
     """Tables below `actions` are of actions, below `judging` of properties of states, below `tables` of steps."""
-    orbits: Orbits
 
 
 class LookupPiece(IntEnum):
@@ -234,11 +232,10 @@ class Scratch(NamedTuple):
     """For each state, whether something about it is not learned yet."""
     mixes: Array
     places: Array
-    orbits: OrbitScratch
 
     @classmethod
-    def of(cls, words: int, tables: int, orbits: Orbits = NONE) -> Scratch:
-        """Working memory for states of so many words, so many tables, and these orbits."""
+    def of(cls, words: int, tables: int) -> Scratch:
+        """Working memory for states of so many words, and so many tables."""
         masks, reach, each = max(1, (tables + 63) // 64), 2 * words + 1, BATCH * (tables + 1)
         walks = max(each, WALKS + tables) + 8
         return cls(
@@ -256,5 +253,4 @@ class Scratch(NamedTuple):
             lacking=np.zeros(BATCH, np.int64),
             mixes=np.zeros(AT_ONCE, np.uint64),
             places=np.zeros(AT_ONCE, np.int64),
-            orbits=OrbitScratch.of(words, orbits),
         )

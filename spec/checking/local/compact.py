@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spec.checking.local.intrinsics import GATHERS
-from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.jit import Array, compiled, part
 
 WIDEST = 5
 """The most bits of a field with several slots."""
@@ -102,10 +102,17 @@ class CompactCopy:
         if used > len(self._room.done):
             more = np.zeros(used, np.int32)
             self._room = self._room._replace(done=np.concatenate([self._room.done, more]))
-        root, room = np.zeros(len(roots) + 1, np.int32), self._room
-        self._top = _copy(code, nodes, roots, root, self._top, self._inner, room)
-        fields = room.known[-1]
+        room = self._room
+        if len(nodes):
+            self._top = _copy(code, nodes, self._top, self._inner, room)
+        root, fields = np.append(_edges(roots, room.done), 0), room.known[-1]
         return Compact(room.made[: self._top], self._inner, root, room.fields[:fields], room.registers[:fields])
+
+
+def _edges(edges: Array, done: Array) -> Array:
+    """Edges of the trees, or their roots, as edges of the copy."""
+    made: Array = np.where(edges > 0, done[np.maximum(edges, 0)], -2 * edges)
+    return made
 
 
 def _numbers_of(code: Array, nodes: Array) -> int:
@@ -125,7 +132,7 @@ def _nodes_of(code: Array, used: int, nodes: Array) -> int:
     return number
 
 
-@inlined
+@part
 def _bits(field: Any) -> int:
     bits = 0
     while field != np.uint64(0):
@@ -134,7 +141,7 @@ def _bits(field: Any) -> int:
     return bits
 
 
-@inlined
+@part
 def _field(register: int, field: Any, fields: Array, registers: Array, known: Array) -> int:
     """The number of a field, which may be new. The number of fields is stored after all known ones."""
     mixed = (field ^ np.uint64(register)) * np.uint64(0x9E3779B97F4A7C15)
@@ -148,7 +155,7 @@ def _field(register: int, field: Any, fields: Array, registers: Array, known: Ar
     return int(known[place])
 
 
-@inlined
+@part
 def _together(one: Any, other: Any) -> bool:
     """Whether two fields of a register can be joined."""
     both = one | other
@@ -159,8 +166,8 @@ def _together(one: Any, other: Any) -> bool:
 
 
 @compiled
-def _copy(code: Array, nodes: Array, roots: Array, root: Array, top: int, inner: int, room: _Room) -> int:
-    """Copy these nodes, in order, after the existing ones, and set the roots of tables; returns the copy's end."""
+def _copy(code: Array, nodes: Array, top: int, inner: int, room: _Room) -> int:
+    """Copy these nodes, in order, after the existing ones; returns the copy's end."""
     made, done, equal, edges = room.made, room.done, room.equal, room.edges
     fields, registers, known = room.fields, room.registers, room.known
     for i in range(nodes.shape[0] - 1, -1, -1):  # a node comes before its children
@@ -222,6 +229,4 @@ def _copy(code: Array, nodes: Array, roots: Array, root: Array, top: int, inner:
             equal[place] = top
             top += size + 1
         done[at] = equal[place]
-    for i in range(roots.shape[0]):
-        root[i] = done[roots[i]] if roots[i] > 0 else -2 * roots[i]
     return top

@@ -1,40 +1,67 @@
 """Compiling: load the kernels for states of so many words, or else compile them, reporting progress and time.
 
-numba keeps compiled code on disk, so each number of words is compiled once per machine. It takes ten seconds or more,
-in a separate process: Ctrl-C works meanwhile, and exploration in plain Python (`spec.checking.first_tier`) has the
-interpreter for itself. The process is stopped when nothing waits for it any more.
+numba keeps compiled code on disk, so each number of words is compiled once per machine. It takes several seconds, in
+separate processes: Ctrl-C works meanwhile, and exploration in plain Python (`spec.checking.first_tier`) has the
+interpreter for itself. A process goes on when nothing waits for it any more.
 """
 
 from __future__ import annotations
 
+import os
+import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import get_ident
-from typing import Final
+from typing import Final, Literal, NamedTuple
 
+import numpy as np
 from numba.core import event
 
 from spec.checking.exploration import OnProgress, Statistics
+from spec.checking.local.arrays import PARTITIONS, Outbox, Scratch
+from spec.checking.local.kernel_cache import alone
+from spec.checking.local.learning_budget import LearningBudget
+from spec.checking.local.representing import NO_IMAGES, NO_RELATIONS, Orbits
 from spec.checking.local.seeking import Seeker
+from spec.checking.local.storing import post
 from spec.checking.local.tables import DecisionTables
+from spec.checking.local.traversing import clear
 from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.model import TYPE_OK, Model
+from spec.checking.symmetry.group import sorts_in
+from spec.checking.symmetry.reduction import is_listed
 from spec.language import Specification, State, Total, action, constant, integers, mapping, variable
 
-Load = Callable[[int], None]
-"""Loads kernels for states of so many words, by calling each of them on nothing; missing ones are then compiled. It
-must be a function of a module, since another process imports it."""
+Process = subprocess.Popen[bytes]
 
-USUAL: Final = "about 20 seconds"
-"""How long it takes: 13 to 24 seconds for each number of words, where nothing else runs."""
 
+class Kernels(NamedTuple):
+    """What the kernels of a search are compiled for."""
+
+    words: int
+    """The words of a state."""
+    orbits: Literal["none", "listed", "related"] = "none"
+    """Whether there is symmetry, and whether its permutations are listed: see `representing.Orbits`."""
+
+
+Load = Callable[[Kernels], None]
+"""Loads kernels by calling each of them on nothing; missing ones are then compiled. It must be a function of a
+module, since another process imports it."""
+USUAL: Final = "about 5 seconds"
+"""How long it takes on two cores where nothing else runs, for the first number of words; others take less."""
+NICENESS: Final = 5
+"""Of a compilation in the background: it gets a third of a core that others want. A search may yet wait for it."""
+LONGEST: Final = 600
+"""Seconds after which a compiling process ends whatever happens."""
+AT_ONCE: Final = 2
+"""Processes at once: the first kernel takes as long as all others together."""
 TICK: Final = 0.1
-"""Seconds between two checks of the compiling process."""
+"""Seconds between two checks of the compiling processes."""
 
 
 class WideState(State):
@@ -52,68 +79,133 @@ class Wide(Specification[WideState]):
 
     @action
     def clear(self, s: WideState) -> None:
-        """Nothing changes."""
-        s.digit[0] = 0
+        """Only one step changes something."""
+        if s.digit[0] > 0:
+            s.digit[0] = 0
 
 
-def load(words: int) -> None:
-    """Compile or load the code of the local engine."""
-    model = Model(Wide(words=words))
-    tables = DecisionTables(model, model.numbers([TYPE_OK]))
+def kernels_for(model: Model, *, symmetry: bool) -> Kernels:
+    """The kernels of a search through a model."""
+    words = model.layout.words
+    if not symmetry:
+        return Kernels(words)
+    return Kernels(words, "listed" if is_listed(sorts_in(model)) else "related")
+
+
+def load_expanding(kernels: Kernels) -> None:
+    """Compile or load the kernel that expands states."""
     with ThreadPoolExecutor(1) as threads:
-        pool = WorkerPool(tables, Visited(words, memory=0), 1, threads)
-        pool.load()
-        Seeker(tables, pool.budget, pool.workers[0].scratch).load()
+        WorkerPool(_tables(kernels), Visited(kernels.words, memory=0), 1, threads).load()
 
 
-def compiled(load: Load, words: int, tell: Callable[[str], None]) -> float:
-    """Load kernels, compiling them if necessary; returns the seconds of compiling, 0 if there was nothing to compile.
-
-    Args:
-        load: selects the kernels.
-        words: of a state.
-        tell: called repeatedly meanwhile with the current work.
-    """
-    if is_compiled(load, words):
-        return 0.0
-    with Compilation(load, words) as compilation:
-        while not compilation.done(within=TICK):
-            tell(compilation.doing)
-        load(words)  # compiles what is still missing: some systems cannot start a process
-        return compilation.seconds
+def load_storing(kernels: Kernels) -> None:
+    """Compile or load the kernels that put states into the visited set, and those that prepare tables."""
+    visited = Visited(kernels.words, memory=0)
+    no_words = np.zeros(0, np.uint64)
+    nothing = Outbox(no_words, no_words, np.zeros(PARTITIONS, np.int64))
+    post(visited.shape, no_words, np.zeros(0, np.uint16), 0, nothing)
+    visited.insert(0, PARTITIONS, nothing, Scratch.of(kernels.words, 0))
+    visited.complete(np.zeros(1, np.int64))
+    clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
+    tables = _tables(kernels)
+    if not tables.too_large:
+        tables.learn(0, [0] * (2 * kernels.words + 1))
+        tables.survey(np.zeros((0, kernels.words), np.uint64))
 
 
-def is_compiled(load: Load, words: int) -> bool:
+def load_seeking(kernels: Kernels) -> None:
+    """Compile or load the kernel that finds discoveries, and the paths to them."""
+    Seeker(_tables(kernels), LearningBudget(), Scratch.of(kernels.words, 1)).load()
+
+
+EXPLORING: Final[tuple[Load, ...]] = (load_expanding, load_storing)
+"""The local engine cannot begin without these. Both take about as long to compile, one on each of two cores."""
+LATER: Final[tuple[Load, ...]] = (load_seeking,)
+"""It needs these at its first discovery."""
+
+
+def _tables(kernels: Kernels) -> DecisionTables:
+    """Tables for a trivial model."""
+    model = Model(Wide(words=kernels.words))
+    tables = DecisionTables(model, model.numbers([TYPE_OK]))
+    if kernels.orbits == "listed":
+        tables.orbits = Orbits.listed(kernels.words, NO_IMAGES)
+    elif kernels.orbits == "related":
+        tables.orbits = Orbits.related(kernels.words, NO_RELATIONS)
+    return tables
+
+
+def load(loads: Sequence[Load], kernels: Kernels) -> None:
+    """Compile or load kernels, in this process."""
+    for each in loads:
+        each(kernels)
+
+
+def compile_alone(loads: Sequence[Load], kernels: Kernels) -> None:
+    """Compile kernels for all processes; another process that is compiling the same is awaited."""
+    for each in loads:
+        with alone(f"{each.__module__}.{each.__name__}-{kernels.words}-{kernels.orbits}"):
+            each(kernels)
+
+
+def is_compiled(loads: Sequence[Load], kernels: Kernels) -> bool:
     """Whether kernels are compiled; if so they are loaded."""
     try:
         with _nothing_compiled():
-            load(words)
+            load(loads, kernels)
     except _NotCompiled:
         return False
     return True
 
 
-class Compilation:
-    """A compilation of kernels in a separate process, which ends with the `with` statement."""
+def compiled(
+    loads: Sequence[Load], kernels: Kernels, tell: Callable[[str], None], later: Sequence[Load] = ()
+) -> float:
+    """Load kernels, compiling them if necessary; returns the seconds of compiling, 0 if there was nothing to compile.
 
-    def __init__(self, load: Load, words: int):
-        self.doing = f"compiling for states of {words} word{'s' if words > 1 else ''}, {USUAL}, once on this machine"
+    Args:
+        loads: select the kernels.
+        kernels: what they are compiled for.
+        tell: called repeatedly meanwhile with the current work.
+        later: kernels that are compiled in the background if others must be compiled.
+    """
+    if is_compiled(loads, kernels):
+        return 0.0
+    with Compilation(loads, kernels, later) as compilation:
+        while not compilation.done(within=TICK):
+            tell(compilation.doing)
+        load(loads, kernels)  # compiles what is still missing: some systems cannot start a process
+        return compilation.seconds
+
+
+class Compilation:
+    """A compilation of kernels in other processes, two at once where there are two cores.
+
+    If the `with` statement ends first, they go on in the background: the next search will need the same kernels.
+
+    Args:
+        loads: select the kernels, those first that take longest.
+        kernels: what they are compiled for.
+        later: kernels that are compiled after these, and not awaited.
+    """
+
+    def __init__(self, loads: Sequence[Load], kernels: Kernels, later: Sequence[Load] = ()):
+        states = f"states of {kernels.words} word{'s' if kernels.words > 1 else ''}"
+        self.doing = f"compiling for {states}, {USUAL}, once on this machine"
+        self.kernels = kernels
         self._began = time.perf_counter()
-        wanted = f"import sys; sys.path[:] = {sys.path!r}; from {load.__module__} import {load.__name__} as load"
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", f"{wanted}; load({words})"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C reaches only this process, which then ends the other
-        )
+        self._waiting, self._awaited, self._later = list(loads), list[Process](), list(later)
+        self._background = list[Process]()
+        self._start()
 
     def __enter__(self) -> Compilation:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.kill()
-        self._process.wait()
+        if left := self._waiting + self._later:
+            self._background.append(_process(left, self.kernels))
+        for process in self._awaited + self._background:
+            _leave_in_background(process)
 
     @property
     def seconds(self) -> float:
@@ -122,11 +214,64 @@ class Compilation:
 
     def done(self, within: float = 0.0) -> bool:
         """Whether it has ended, successfully or not, or does so within these seconds."""
-        try:
-            self._process.wait(within)
-        except subprocess.TimeoutExpired:
-            return False
-        return True
+        _have_ended(self._awaited, within)
+        self._start()
+        return not self._waiting and _have_ended(self._awaited, within=0)
+
+    def _start(self) -> None:
+        """Start the next processes."""
+        free = min(AT_ONCE, len(os.sched_getaffinity(0))) - sum(
+            each.poll() is None for each in self._awaited + self._background
+        )
+        for _ in range(free):
+            if self._waiting:
+                self._awaited.append(_process([self._waiting.pop(0)], self.kernels))
+            elif self._later:
+                self._background.append(_process([self._later.pop(0)], self.kernels))
+
+
+_BACKGROUND: Final[list[Process]] = []
+"""The processes for which nothing waits."""
+
+
+def background_ended(within: float) -> bool:
+    """Whether all compilations in the background have ended, or do so within these seconds."""
+    return _have_ended(_BACKGROUND, within)
+
+
+def _have_ended(processes: Sequence[Process], within: float) -> bool:
+    until = time.monotonic() + within
+    try:
+        for process in processes:
+            process.wait(max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _process(loads: Sequence[Load], kernels: Kernels) -> Process:
+    """Compile kernels in another process, which holds nothing of this one: no terminal, no pipe, no signal.
+
+    It is not stopped by Ctrl-C, nor by the end of this process; in the worst case by its own alarm.
+    """
+    wanted = (
+        f"import gc, pickle, signal, sys; signal.alarm({LONGEST}); "
+        f"gc.disable(); sys.path[:] = {sys.path!r}; "  # nearly all that a compiler makes stays
+        f"from {__name__} import compile_alone; "
+        f"compile_alone(*pickle.loads({pickle.dumps((loads, kernels))!r}))"
+    )
+    nothing = subprocess.DEVNULL
+    return subprocess.Popen(
+        [sys.executable, "-c", wanted], stdin=nothing, stdout=nothing, stderr=nothing, start_new_session=True
+    )
+
+
+def _leave_in_background(process: Process) -> None:
+    """Let a process go on, with less of the processor than others."""
+    if process.poll() is None:
+        with suppress(OSError):  # it has just ended
+            os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+        _BACKGROUND[:] = [process, *(each for each in _BACKGROUND if each.poll() is None)]
 
 
 def compile_progress(on_progress: OnProgress) -> Callable[[str], None]:

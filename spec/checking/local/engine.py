@@ -29,7 +29,7 @@ from spec.checking.exploration import (
 )
 from spec.checking.local.arrays import StateRanges
 from spec.checking.local.begun import Begun
-from spec.checking.local.compiling import compile_progress, compiled, is_compiled, load
+from spec.checking.local.compiling import EXPLORING, LATER, compile_progress, compiled, is_compiled, kernels_for
 from spec.checking.local.jit import Array
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
@@ -133,9 +133,10 @@ class LocalEngine:
             compile_seconds = 0.0
             keeps = directory is not None or self.overflow is not None
             try:
-                if not is_compiled(load, model.layout.words):
+                kernels = kernels_for(model, symmetry=options.symmetry)
+                if not is_compiled(EXPLORING, kernels):
                     budget.require(COMPILING, "the local engine, which must compile first,")
-                    compile_seconds = compiled(load, model.layout.words, compile_progress(on_progress))
+                    compile_seconds = compiled(EXPLORING, kernels, compile_progress(on_progress), LATER)
                 search = _Search(
                     model, options, symmetry, on_progress, threads, self.workers, budget, directory, keeps
                 )
@@ -144,7 +145,8 @@ class LocalEngine:
                     found = search.handed_over(found, self.overflow, until_done)
             except KeyboardInterrupt:
                 found = search.interrupted() if search else _interrupted_before(model)
-        found = replace(found, compile_seconds=compile_seconds)
+        waited = search.waited if search else 0.0
+        found = replace(found, compile_seconds=compile_seconds + waited)
         if directory is None:
             return found
         going_on = {
@@ -218,13 +220,19 @@ class _Search:
         self.python = 0.0
         self.tunings = list(TUNINGS)
         self.pool = WorkerPool(self.tables, self.visited, workers, threads, max(0, budget.left))
-        self.pool.load()
         budget.require(ROOM, "the local engine")
-        self.seeker = Seeker(self.tables, self.pool.budget, self.pool.workers[0].scratch)
-        self.seeker.load()
+        self.seeker = self.seeker_of(self.tables)
+        self.seeks = is_compiled(LATER, kernels_for(model, symmetry=options.symmetry))
+        """Whether the seeker's kernel is there."""
+        self.waited = 0.0
+        """Seconds of waiting for it."""
         self.started = time.perf_counter()
         self.checkpoints: list[Checkpoint] = []
         """One for each complete level."""
+
+    def seeker_of(self, tables: DecisionTables) -> Seeker:
+        """A seeker by these tables, which waits for its kernel when it is needed."""
+        return Seeker(tables, self.pool.budget, self.pool.workers[0].scratch, self.prepare_seeking)
 
     # Levels.
 
@@ -436,6 +444,15 @@ class _Search:
         assert lowest.keys() == targets, "a state of a level has a predecessor in the one before"
         return lowest
 
+    def prepare_seeking(self) -> None:
+        """Wait until the seeker's kernel is compiled; that does not count as exploring."""
+        if not self.seeks:
+            began = time.perf_counter()
+            now, kernels = self.statistics(0), kernels_for(self.model, symmetry=self.options.symmetry)
+            compiled(LATER, kernels, lambda doing: self.on_progress(now._replace(doing=doing)))
+            self.seeks, self.waited = True, time.perf_counter() - began
+            self.started += self.waited
+
     # Statistics.
 
     def statistics(self, queue: int) -> Statistics:
@@ -473,7 +490,7 @@ class _Search:
         try:
             self.pool.stop()
             tables = DecisionTables(self.model, self.options.properties, self.symmetry)
-            self.seeker = Seeker(tables, self.pool.budget, self.pool.workers[0].scratch)
+            self.seeker = self.seeker_of(tables)
             return self.report("interrupted") if self.checkpoints else found
         except (KeyboardInterrupt, OpaqueRuleFound):
             self.pool.stop()

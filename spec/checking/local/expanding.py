@@ -33,7 +33,7 @@ from spec.checking.local.arrays import (
 from spec.checking.local.intrinsics import prefetch
 from spec.checking.local.jit import Array, compiled, inlined
 from spec.checking.local.outcomes import CLOSED, FAILED, FOUND, LEFT, UNKNOWN, USUAL
-from spec.checking.local.representing import represent_in
+from spec.checking.local.representing import Orbits, represent_in
 from spec.checking.local.storing import are_same, hash_of
 from spec.checking.local.traversing import apply, ask, follow, listed, look_up
 
@@ -198,6 +198,7 @@ def _send_off(
     some: int,
     marks: int,
     program: Program,
+    orbits: Orbits | None,
     outbox: Outbox,
     output: WorkerOutput,
     scratch: Scratch,
@@ -211,7 +212,6 @@ def _send_off(
     room, most_put_off = outbox.marks.shape[0] // PARTITIONS, output.put_off.shape[0] // _PUT_OFF
     registers, after, effect, steady = scratch.registers, scratch.after, scratch.effect, scratch.steady
     cursor = output.cursor
-    orbits, by_orbits = program.orbits, program.orbits.permutations > 0
     affects = program.affects.reshape(program.affects.size)
     handed_on, low_word, low_bit = _inherited(program.judging)
     successor, status, done = 0, DONE, 0
@@ -243,7 +243,7 @@ def _send_off(
             base = successor * reach
             if effect[successor] != LEFT and not are_same(after, base, registers, i * reach, words):
                 shaken = _bits_from(affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
-                if by_orbits and represent_in(shape, orbits, after, base, scratch.orbits):
+                if represent_in(orbits, after, base):
                     shaken = handed_on
                 partition = np.int64(hash_of(after, base, words) >> uint64(64 - PARTITION_BITS))
                 place = partition * room + outbox.count[partition]
@@ -270,6 +270,7 @@ def expand(
     level: MarkedRanges,
     live: Array,
     program: Program,
+    orbits: Orbits | None,
     outbox: Outbox,
     output: WorkerOutput,
     scratch: Scratch,
@@ -296,7 +297,7 @@ def expand(
             follow(program, scratch.registers, walks, scratch.tables, scratch.bases, scratch.outcomes)
             successors = _take_steps(words, some, program, output, scratch)
             _judge_steps(words, successors, live, program, output, scratch)
-            status, done = _send_off(shape, at, some, marks, program, outbox, output, scratch, patience)
+            status, done = _send_off(shape, at, some, marks, program, orbits, outbox, output, scratch, patience)
             at += done
             if status != DONE:
                 break

@@ -16,6 +16,8 @@ from warnings import warn
 
 import numpy as np
 from numba import njit, uint64
+from numba.core.registry import CPUDispatcher
+from numba.core.types.misc import unliteral
 
 from spec.checking.local.kernel_cache import KernelCache
 from spec.checking.states.splitmix import FIRST, SECOND
@@ -30,9 +32,25 @@ PLAIN: Final = os.environ.get("KAFKASPEC_KERNELS") == "python"
 
 
 def inlined(function: F) -> F:
-    """Inline a function into the compiled functions that call it."""
-    made: F = function if PLAIN else njit(inline="always")(function)
+    """Inline a function into the compiled functions that call it.
+
+    numba copies and types its code again at each call. That takes long, but the copy knows the constants of its
+    caller: above all the number of words, so loops over words are unrolled. A part can be inlined, too.
+    """
+    made: F = function if PLAIN else njit(inline="always")(getattr(function, "py_func", function))
     return made
+
+
+def part(function: F) -> F:
+    """Compile a function by itself, once for all compiled functions that call it.
+
+    Python cannot call it: it has none of the code that converts Python's values, which takes as long to compile as a
+    small function.
+    """
+    if PLAIN:
+        return function
+    options = {"nopython": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast("F", _kept(_Part(function, targetoptions=options)))
 
 
 def compiled(function: F) -> F:
@@ -42,12 +60,16 @@ def compiled(function: F) -> F:
     """
     if PLAIN:
         return _plain(function)
-    options = {"nogil": True, "_nrt": False}
+    return cast("F", _kept(njit(nogil=True, _nrt=False)(function)))
+
+
+def _kept(made: Any) -> Any:
+    """The same function, which keeps its code on disk if possible."""
     try:
-        made: Any = njit(cache=True, **options)(function)
+        made.enable_caching()
     except RuntimeError:  # neither the source's folder nor the home directory is writable
         _not_kept()
-        return njit(**options)(function)
+        return made
     made._cache._cache_file = KernelCache(made._cache)
     keep = made._cache.save_overload
 
@@ -59,6 +81,21 @@ def compiled(function: F) -> F:
 
     made._cache.save_overload = kept
     return made
+
+
+class _Part(CPUDispatcher):  # type: ignore[misc]
+    """A function that only compiled code can call."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Types of a call; numbers in the source are of a common type, or each would be compiled for."""
+        return super().get_call_template([unliteral(each) for each in args], kws)
+
+    def add_overload(self, compiled: Any) -> None:
+        """Let compiled code find it, but not Python, which would jump to address 0."""
+        self.overloads[tuple(compiled.signature.args)] = compiled
+
+    def _compile_for_args(self, *args: Any, **kws: Any) -> Any:
+        raise TypeError(f"{self.py_func.__name__} is a part of compiled functions: Python cannot call it")
 
 
 def _plain(function: F) -> F:

@@ -3,13 +3,16 @@
 Machine code with a wrong bit can crash the process, or answer wrongly. So each file ends with a digest of its
 content. A file that does not match its digest counts as missing, and is compiled anew and overwritten. numba itself
 ignores the digest.
+
+A kernel takes seconds to compile, so processes that begin at the same time wait for each other.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
@@ -33,9 +36,10 @@ MODULES: Final = (
     "local/traversing",
     "random/chance",
     "random/sketch",
+    "random/walks",
     "states/splitmix",
 )
-"""Modules of `spec.checking` whose code or constants are in kernels of other modules."""
+"""Modules of `spec.checking` whose code or constants are in kernels of other modules; a test compares them."""
 DIGEST: Final = hashlib.sha256().digest_size
 
 
@@ -77,6 +81,20 @@ class KernelCache(IndexDataCacheFile):  # type: ignore[misc]
         yield content
         with super()._open_for_write(filepath) as file:
             file.write(content.getvalue() + _digest(content.getvalue()))
+
+
+@contextmanager
+def alone(task: str) -> Iterator[None]:
+    """While this is open, no other process with the same cache is in the same task: the next one finds it done.
+
+    A lock ends with its process. Where nothing can be kept, nothing is locked.
+    """
+    with ExitStack() as until_done:
+        with suppress(OSError, RuntimeError):
+            folder = Path(FunctionCache(_is_whole).cache_path)
+            folder.mkdir(parents=True, exist_ok=True)
+            fcntl.flock(until_done.enter_context((folder / f"{task}.lock").open("w")), fcntl.LOCK_EX)
+        yield
 
 
 def _is_whole(path: Path) -> bool:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spec.checking.local.representing import (
-    NONE,
     SIDE_BY_SIDE,
     FactKind,
+    Images,
     ImageWindow,
     MovedSlot,
     Orbits,
@@ -34,9 +34,6 @@ WIDEST = ((6, 8), (24, 6))
 NARROW = 4
 """The bits for more permutations."""
 
-MANY = 1 << 32
-"""Stands for the number of permutations if they are not listed."""
-
 
 class SlotMove(NamedTuple):
     """The effect of a permutation on a slot."""
@@ -49,8 +46,8 @@ def orbits(symmetry: Symmetry) -> Orbits:
     """The permutations in the form for compiled code."""
     layout = symmetry.model.layout
     if isinstance(symmetry.orbits, MinimumImage):
-        return listed(layout, symmetry.orbits)
-    return NONE._replace(permutations=MANY, relations=relations(layout, symmetry.orbits.facts))
+        return Orbits.listed(layout.words, listed(layout, symmetry.orbits))
+    return Orbits.related(layout.words, relations(layout, symmetry.orbits.facts))
 
 
 def relations(layout: Layout, facts: Relations) -> RelationTables:
@@ -80,7 +77,7 @@ def _where(place: SlotPlace) -> tuple[int, int, int]:
     return place.word, place.shift, (1 << place.width) - 1
 
 
-def listed(layout: Layout, least: MinimumImage) -> Orbits:
+def listed(layout: Layout, least: MinimumImage) -> Images:
     """All images of all windows, for a group that is listed."""
     moves = [
         {image.source: SlotMove(target, image) for target, image in enumerate(images)} for images in least.images
@@ -94,7 +91,7 @@ def listed(layout: Layout, least: MinimumImage) -> Orbits:
                 rows[word].append((*_place(layout.slots, moves, window), used))
                 tables.append(table.ravel())
                 used += table.size
-    return NONE._replace(
+    return Images(
         windows=np.array([row for its in rows for row in its], np.int64).reshape(-1, len(ImageWindow)),
         spans=np.cumsum([0, *map(len, rows)], dtype=np.int64),
         images=np.concatenate(tables),

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from spec.checking.local.jit import Array, compiled, inlined, mixed
+from spec.checking.local.jit import Array, inlined, mixed, part
 
 SIDE_BY_SIDE = 8
 """Permutations whose images are made together."""
@@ -59,7 +59,7 @@ class FactKind(IntEnum):
 
 
 class ImageWindow(IntEnum):
-    """The columns of `Orbits.windows`."""
+    """The columns of `Images.windows`."""
 
     WORD = 0
     SHIFT = 1
@@ -78,7 +78,7 @@ class RelationTables(NamedTuple):
     """The relations of interchangeable values: `spec.checking.symmetry.relations` in arrays."""
 
     begins: Array
-    """By value, the first value of its sort. Empty if the group is listed."""
+    """By value, the first value of its sort."""
     slots: Array
     """The slots that permutations move, with the columns of `MovedSlot`."""
     facts: Array
@@ -95,8 +95,8 @@ class RelationTables(NamedTuple):
     """The bits of each word that no permutation moves."""
 
 
-class Orbits(NamedTuple):
-    """The effect of permutations on states; see `orbits`."""
+class Images(NamedTuple):
+    """The images of states under each permutation of a listed group; see `orbits`."""
 
     windows: Array
     """Parts of a state, with the columns of `ImageWindow`."""
@@ -105,27 +105,26 @@ class Orbits(NamedTuple):
     images: Array
     """For each value of a window, its contribution under each permutation, side by side."""
     permutations: int
-    """Their number; the first changes nothing. A large number if they are not listed; 0 without symmetry."""
-    relations: RelationTables
+    """Their number; the first changes nothing."""
 
 
-NONE = Orbits(
+NO_IMAGES = Images(
     windows=np.zeros((0, len(ImageWindow)), np.int64),
     spans=np.zeros(0, np.int64),
     images=np.zeros(0, np.uint64),
     permutations=0,
-    relations=RelationTables(
-        begins=np.zeros(0, np.int64),
-        slots=np.zeros((0, len(MovedSlot)), np.int64),
-        facts=np.zeros((0, Fact.ARGUMENTS), np.int64),
-        bits=np.zeros(0, np.uint64),
-        kinds=np.zeros((0, FactKind.STRIDES), np.int64),
-        salts=np.zeros((0, 1), np.uint64),
-        table=np.zeros(0, np.int32),
-        stays=np.zeros(0, np.uint64),
-    ),
 )
-"""For a search without symmetry."""
+NO_RELATIONS = RelationTables(
+    begins=np.zeros(0, np.int64),
+    slots=np.zeros((0, len(MovedSlot)), np.int64),
+    facts=np.zeros((0, Fact.ARGUMENTS), np.int64),
+    bits=np.zeros(0, np.uint64),
+    kinds=np.zeros((0, FactKind.STRIDES), np.int64),
+    salts=np.zeros((0, 1), np.uint64),
+    table=np.zeros(0, np.int32),
+    stays=np.zeros(0, np.uint64),
+)
+"""For kernels that are loaded before there is a state."""
 
 
 class SearchNode(IntEnum):
@@ -160,30 +159,67 @@ class OrbitScratch(NamedTuple):
     """By value, the word that distinguishes it; the trace, the traces of the best path, the best image."""
 
     @classmethod
-    def of(cls, words: int, orbits: Orbits) -> OrbitScratch:
-        """Working memory for states of so many words."""
-        values, slots = len(orbits.relations.begins), len(orbits.relations.slots)
-        listed = 0 if values else orbits.permutations
+    def of(cls, words: int, permutations: int = 0, values: int = 0, slots: int = 0, facts: int = 0) -> OrbitScratch:
+        """Working memory for states of so many words: permutations of a listed group, or the sizes of relations."""
         return cls(
-            left=np.zeros(listed, np.bool_),
-            word_of=np.zeros(-(-listed // SIDE_BY_SIDE) * SIDE_BY_SIDE, np.uint64),
+            left=np.zeros(permutations, np.bool_),
+            word_of=np.zeros(-(-permutations // SIDE_BY_SIDE) * SIDE_BY_SIDE, np.uint64),
             image=np.zeros(words, np.uint64),
             facts=np.zeros(2 * slots, np.int64),
-            marks=np.zeros(len(orbits.relations.facts) + 1, np.int64),
+            marks=np.zeros(facts + 1, np.int64),
             numbers=np.zeros((values + 1) * (3 * values + _NODE) + 3 * values, np.int64),
             words=np.zeros(2 * values + 1 + words, np.uint64),
         )
 
 
+class Orbits(NamedTuple):
+    """The effect of permutations on states, by their images or by relations; and memory to work with.
+
+    A search without symmetry has None in place of it. Like a missing part this is a type of its own: the kernels of
+    a search contain no code for other kinds of groups.
+    """
+
+    images: Images | None
+    relations: RelationTables | None
+    scratch: OrbitScratch
+
+    @classmethod
+    def listed(cls, words: int, images: Images) -> Orbits:
+        """The orbits under a group whose permutations are listed."""
+        return cls(images, None, OrbitScratch.of(words, permutations=images.permutations))
+
+    @classmethod
+    def related(cls, words: int, relations: RelationTables) -> Orbits:
+        """The orbits under a group that is too large for that."""
+        values, slots, facts = len(relations.begins), len(relations.slots), len(relations.facts)
+        return cls(None, relations, OrbitScratch.of(words, values=values, slots=slots, facts=facts))
+
+    def for_another(self) -> Orbits:
+        """The same with memory of its own, for another worker."""
+        return self._replace(scratch=OrbitScratch(*map(np.zeros_like, self.scratch)))
+
+
 _NODE = len(SearchNode)
 
 
-@compiled
-def represent_in(shape: Any, orbits: Orbits, states: Array, at: int, scratch: OrbitScratch) -> bool:
+@part
+def represent_in(orbits: Orbits | None, states: Array, at: int) -> bool:
     """Replace the state that begins here by its orbit's representative; whether it may have changed."""
-    if orbits.relations.begins.shape[0] > 0:
-        return _canonical(orbits.relations, states, at, scratch)
-    return _least(shape, orbits, states, at, scratch)
+    if orbits is None:
+        return False
+    return _representative(orbits.images, orbits.relations, states, at, orbits.scratch)
+
+
+@part
+def _representative(
+    images: Images | None, relations: RelationTables | None, states: Array, at: int, scratch: OrbitScratch
+) -> bool:
+    """The same; numba leaves out the code for an argument that is None, but not for a member."""
+    if images is not None:
+        return _least_image(images, states, at, scratch)
+    if relations is not None:
+        return _canonical(relations, states, at, scratch)
+    return False
 
 
 # A small group.
@@ -200,25 +236,25 @@ def _looked_at(windows: Array, window: int, states: Array, at: int, permutations
     return uint64(windows[window, ImageWindow.IMAGES]) + row * uint64(permutations)
 
 
-@compiled
-def _least(shape: Any, orbits: Orbits, states: Array, at: int, scratch: OrbitScratch) -> bool:
+@part
+def _least_image(group: Images, states: Array, at: int, scratch: OrbitScratch) -> bool:
     """The same for a group that is listed: the representative is the least image."""
-    windows, images = orbits.windows, orbits.images
+    windows, images, words = group.windows, group.images, scratch.image.shape[0]
     every, image, word_of, left = uint64(0xFFFFFFFFFFFFFFFF), scratch.image, scratch.word_of, scratch.left
     side = word_of.shape[0]
-    for g in range(orbits.permutations):
+    for g in range(group.permutations):
         left[g] = True
     only, lowest = -1, uint64(0)
-    for word in range(len(shape)):
+    for word in range(words):
         if only >= 0:
             lowest = uint64(0)
-            for w in range(orbits.spans[word], orbits.spans[word + 1]):
+            for w in range(group.spans[word], group.spans[word + 1]):
                 lowest |= images[_looked_at(windows, w, states, at, side) + uint64(only)]
             image[word] = lowest
             continue
         for block in range(0, side, SIDE_BY_SIDE):
             a = b = c = d = e = f = g = h = uint64(0)
-            for w in range(orbits.spans[word], orbits.spans[word + 1]):
+            for w in range(group.spans[word], group.spans[word + 1]):
                 i = _looked_at(windows, w, states, at, side) + uint64(block)
                 a, b = a | images[i], b | images[i + uint64(1)]
                 c, d = c | images[i + uint64(2)], d | images[i + uint64(3)]
@@ -227,11 +263,11 @@ def _least(shape: Any, orbits: Orbits, states: Array, at: int, scratch: OrbitScr
             word_of[block], word_of[block + 1], word_of[block + 2], word_of[block + 3] = a, b, c, d
             word_of[block + 4], word_of[block + 5], word_of[block + 6], word_of[block + 7] = e, f, g, h
         lowest = every
-        for p in range(orbits.permutations):
+        for p in range(group.permutations):
             if left[p]:
                 lowest = min(lowest, word_of[p])
         first, number = -1, 0
-        for p in range(orbits.permutations):
+        for p in range(group.permutations):
             left[p] &= word_of[p] == lowest
             number += left[p]
             if left[p] and first < 0:
@@ -243,7 +279,7 @@ def _least(shape: Any, orbits: Orbits, states: Array, at: int, scratch: OrbitScr
             only = first
     if only < 0 and left[0]:
         return False
-    for word in range(len(shape)):
+    for word in range(words):
         states[at + word] = image[word]
     return True
 
@@ -251,7 +287,7 @@ def _least(shape: Any, orbits: Orbits, states: Array, at: int, scratch: OrbitScr
 # A large group.
 
 
-@compiled
+@part
 def _split(numbers: Array, node: int, values: int, words: Array) -> int:
     """Split cells by the words of their values, the lowest first; the number of cells."""
     order, colour = node, node + values
@@ -279,7 +315,7 @@ def _split(numbers: Array, node: int, values: int, words: Array) -> int:
     return cells
 
 
-@compiled
+@part
 def _refined(
     relations: RelationTables, facts: Array, first: int, last: int, numbers: Array, node: int, words: Array
 ) -> int:
@@ -307,7 +343,7 @@ def _refined(
     return cells
 
 
-@compiled
+@part
 def _are_twins(relations: RelationTables, facts: Array, number: int, marks: Array, one: int, other: int) -> bool:
     """Whether exchanging these two values leaves the state unchanged."""
     here = marks[marks.shape[0] - 1]
@@ -327,7 +363,7 @@ def _are_twins(relations: RelationTables, facts: Array, number: int, marks: Arra
     return True
 
 
-@compiled
+@part
 def _aim(relations: RelationTables, facts: Array, number: int, marks: Array, numbers: Array, node: int) -> bool:
     """Find the first cell whose values are not all twins, and the twins in it; whether there is one."""
     values = relations.begins.shape[0]
@@ -369,7 +405,7 @@ def _join(numbers: Array, alike: int, values: int, one: int, other: int) -> None
                 numbers[alike + value] = kept
 
 
-@compiled
+@part
 def _rename(
     relations: RelationTables, facts: Array, number: int, numbers: Array, order: int, name: int, image: Array
 ) -> None:
@@ -389,7 +425,7 @@ def _rename(
         image[relations.facts[renamed, Fact.WORD]] |= relations.bits[renamed]
 
 
-@compiled
+@part
 def _search(relations: RelationTables, number: int, last: int, scratch: OrbitScratch) -> None:
     """Search the tree of orders below the node of level 0; the best image is left in the scratch."""
     facts, marks, numbers, words, image = scratch.facts, scratch.marks, scratch.numbers, scratch.words, scratch.image
@@ -481,7 +517,7 @@ def _search(relations: RelationTables, number: int, last: int, scratch: OrbitScr
         image[word] = words[best_image + word]
 
 
-@compiled
+@part
 def _canonical(relations: RelationTables, states: Array, at: int, scratch: OrbitScratch) -> bool:
     """The same for a group that is not listed."""
     facts, marks, numbers, words, image = scratch.facts, scratch.marks, scratch.numbers, scratch.words, scratch.image
@@ -492,10 +528,7 @@ def _canonical(relations: RelationTables, states: Array, at: int, scratch: Orbit
         numbers[value] = value
         numbers[values + value] = relations.begins[value]
         words[value] = uint64(0)
-    # Not literals: functions would be compiled again for literals.
-    root: Any = np.int64(0)
-    number: Any = np.int64(0)
-    last: Any = np.int64(slots.shape[0])
+    root, number, last = 0, 0, slots.shape[0]
     for slot in range(slots.shape[0]):
         word, shift = states[at + slots[slot, MovedSlot.WORD]], uint64(slots[slot, MovedSlot.SHIFT])
         fact = slots[slot, MovedSlot.FIRST] + np.int64((word >> shift) & uint64(slots[slot, MovedSlot.MASK]))

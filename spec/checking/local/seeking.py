@@ -10,18 +10,17 @@ engine.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import uint64
 
 from spec.checking.local.arrays import MET, RAISED, Cursor, Program, Scratch, StateRange, StateRanges
-from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.jit import Array, compiled, inlined, part
 from spec.checking.local.learning_budget import LearningBudget
 from spec.checking.local.outcomes import EFFECTS, FAILED, FOUND, LEFT, UNKNOWN, USUAL
-from spec.checking.local.representing import represent_in
-from spec.checking.local.shape import shape_of
+from spec.checking.local.representing import Orbits, represent_in
 from spec.checking.local.storing import hash_of
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.traversing import apply, ask, listed, mask, outcome_at
@@ -59,10 +58,18 @@ class Seeker:
         budget: decides whether missing paths are learned. If not, a state that needs one is skipped, because its
             discoveries were found when it was expanded in plain Python.
         scratch: working memory; nobody else may use it meanwhile.
+        prepare: called before each search; it may wait until the kernel is compiled.
     """
 
-    def __init__(self, tables: DecisionTables, budget: LearningBudget, scratch: Scratch):
+    def __init__(
+        self,
+        tables: DecisionTables,
+        budget: LearningBudget,
+        scratch: Scratch,
+        prepare: Callable[[], None] = lambda: None,
+    ):
         self.tables, self.model, self.budget, self.scratch = tables, tables.model, budget, scratch
+        self.prepare, self.orbits = prepare, tables.orbits
         self.words = tables.words
         self._reach = 2 * tables.words + 2
         self._missing = np.zeros(PATIENCE * self._reach, np.uint64)
@@ -156,6 +163,7 @@ class Seeker:
                 for first, last in where.ranges.tolist():
                     skipped += bytes_of(where.words[first * self.words : last * self.words].reshape(-1, self.words))
             return []
+        self.prepare()
         wanted = words_of(targets, BYTES * self.words).reshape(-1)
         found = np.full(max(1, len(targets)), -1, np.int64)
         best = np.zeros((len(found), 2 * self.words), np.uint64)
@@ -163,11 +171,12 @@ class Seeker:
         while cursor[Cursor.RANGE] < len(where.ranges):
             learning = self.budget.allows
             missing = seek(
-                shape_of(self.words),
+                self.words,
                 where.words,
                 where.ranges,
                 cursor,
                 self.tables.program(),
+                self.orbits,
                 what,
                 np.array(tables, np.int64),
                 outcome,
@@ -226,7 +235,7 @@ def _any(flags: Array, flag: int) -> bool:
 # The compiled loop.
 
 
-@inlined
+@part
 def _before(one: Array, at: int, other: Array, its: int, words: int) -> int:
     """-1 if the one state is lower, 1 if it is higher, 0 if they are the same."""
     for k in range(words):
@@ -235,7 +244,7 @@ def _before(one: Array, at: int, other: Array, its: int, words: int) -> int:
     return 0
 
 
-@inlined
+@part
 def _lowest(
     found: Array, best: Array, number: int, after: Array, before: Array, at: int, table: Any, words: int
 ) -> None:
@@ -253,9 +262,9 @@ def _lowest(
             best[row + words + k] = before[at + k]
 
 
-@inlined
+@part
 def _has(
-    tables: Array, wanted: int, registers: Array, program: Program, missing: Array, number: int, reach: int
+    code: Array, root: Array, tables: Array, wanted: int, registers: Array, missing: Array, number: int, reach: int
 ) -> Any:
     """Whether a property has the wanted outcome; and the number of missing paths so far.
 
@@ -263,7 +272,7 @@ def _has(
     """
     first = USUAL
     for t in range(tables.shape[0]):
-        outcome = outcome_at(program.code, program.root[tables[t]], registers)
+        outcome = outcome_at(code, root[tables[t]], registers)
         if outcome == UNKNOWN:
             number = ask(missing, number, tables[t], registers, 0, reach)
         elif first == USUAL:
@@ -271,7 +280,7 @@ def _has(
     return first == wanted, number
 
 
-@inlined
+@part
 def _seek_targets(
     after: Array, targets: Array, hashes: Any, found: Array, best: Array, registers: Array, table: Any, words: int
 ) -> None:
@@ -284,8 +293,9 @@ def _seek_targets(
 
 @inlined
 def _seek_steps(
-    shape: Any,
+    words: int,
     program: Program,
+    orbits: Orbits | None,
     what: int,
     tables: Array,
     wanted: int,
@@ -298,9 +308,8 @@ def _seek_steps(
     scratch: Scratch,
 ) -> Any:
     """Search the steps from the state in the registers; whether it has any, and the number of missing paths."""
-    words, reach = len(shape), 2 * len(shape) + 1
     registers, live, after, actions = scratch.registers, scratch.live, scratch.after, scratch.tables
-    by_orbits, any_step = program.orbits.permutations > 0, False
+    reach, any_step = 2 * words + 1, False
     for m in range(program.off.shape[1]):
         live[m] = uint64(0xFFFFFFFFFFFFFFFF)
     mask(program, registers, live)
@@ -320,14 +329,13 @@ def _seek_steps(
         elif outcome >= EFFECTS:
             apply(program, outcome, registers, 0, after, 0, words)
             if what == TO_STATE:
-                if by_orbits:
-                    represent_in(shape, program.orbits, after, 0, scratch.orbits)
+                represent_in(orbits, after, 0)
                 _seek_targets(after, targets, hashes, found, best, registers, table, words)
             elif what in (BY_STEP, FAILS):
                 for k in range(words):
                     registers[k] = after[k]
                 registers[2 * words] = program.step_of[table]
-                match, number = _has(tables, wanted, registers, program, missing, number, reach)
+                match, number = _has(program.code, program.root, tables, wanted, registers, missing, number, reach)
                 for k in range(words):
                     registers[k] = registers[words + k]
                 registers[2 * words] = program.step_of[program.actions]
@@ -335,19 +343,20 @@ def _seek_steps(
                     if what == FAILS:
                         for k in range(words):
                             after[k] = uint64(0)
-                    elif by_orbits:
-                        represent_in(shape, program.orbits, after, 0, scratch.orbits)
+                    else:
+                        represent_in(orbits, after, 0)
                     _lowest(found, best, 0, after, registers, words, table, words)
     return any_step, number
 
 
 @compiled
 def seek(
-    shape: Any,
+    words: int,
     states: Array,
     ranges: Array,
     cursor: Array,
     program: Program,
+    orbits: Orbits | None,
     what: int,
     tables: Array,
     wanted: int,
@@ -365,8 +374,7 @@ def seek(
     Missing paths soon stop the search: the paths are in `missing`, as in `WorkerOutput`, their number is returned,
     and the cursor is at the first state that needs one of them.
     """
-    words, reach = len(shape), 2 * len(shape) + 1
-    registers, after = scratch.registers, scratch.after
+    registers, after, reach = scratch.registers, scratch.after, 2 * words + 1
     room = missing.shape[0] // (reach + 1)
     hashes = uint64(0)
     for t in range(targets.shape[0] // words):
@@ -388,10 +396,24 @@ def seek(
                 registers[words + k] = registers[k]
             registers[2 * words] = program.step_of[program.actions]
             if what == IN_STATE:
-                match, n_missing = _has(tables, wanted, registers, program, missing, n_missing, reach)
+                match, n_missing = _has(
+                    program.code, program.root, tables, wanted, registers, missing, n_missing, reach
+                )
             else:
                 any_step, n_missing = _seek_steps(
-                    shape, program, what, tables, wanted, targets, hashes, found, best, missing, n_missing, scratch
+                    words,
+                    program,
+                    orbits,
+                    what,
+                    tables,
+                    wanted,
+                    targets,
+                    hashes,
+                    found,
+                    best,
+                    missing,
+                    n_missing,
+                    scratch,
                 )
                 match = what == DEAD and not any_step
             if match:

@@ -8,7 +8,7 @@ import numpy as np
 
 UNROLLED: Final = 16
 """Up to so many words, code is compiled for each number of them, with all loops over words unrolled. That is a fifth
-to a third faster, and takes 20 seconds of compiling for each, once per machine. Beyond, unrolling gains nothing and
+to a third faster, and takes 4 seconds of compiling for each, once per machine. Beyond, unrolling gains nothing and
 takes ever longer to compile, so one form serves all."""
 
 

@@ -18,7 +18,7 @@ from spec.checking.local.arrays import (
     Storage,
 )
 from spec.checking.local.intrinsics import prefetch
-from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.jit import Array, compiled, inlined, part
 
 
 @inlined
@@ -70,7 +70,7 @@ def tag_of(mixed: Any) -> Any:
     return ((mixed >> uint64(40)) & uint64(0xFF)) << uint64(TAG_SHIFT)
 
 
-@compiled
+@part
 def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int) -> None:
     """Build the index of a partition from its states."""
     words = len(shape)
@@ -172,7 +172,7 @@ def insert(
 def credit(storage: Storage, new_states: Array) -> None:
     """Count the states of the newest level by the lowest action that led there."""
     actions = (uint64(1) << uint64(ACTION_BITS)) - uint64(1)
-    for partition in range(PARTITIONS):
+    for partition in range(storage.size.shape[0]):
         first = storage.marks_begin[partition]
         for i in range(first, first + storage.size[partition] - storage.level[partition]):
             new_states[storage.marks[i] & actions] += 1

@@ -27,8 +27,6 @@ from spec.checking.local.orbits import orbits
 from spec.checking.local.outcomes import CLOSED, EFFECTS, USUAL
 from spec.checking.local.plain_expander import PlainExpander
 from spec.checking.local.recording import Recorded, Recorder
-from spec.checking.local.representing import NONE
-from spec.checking.local.shape import shape_of
 from spec.checking.local.traversing import survey
 from spec.checking.model import DEADLOCK, EvaluationFailed, Model
 from spec.checking.states.limits import too_large
@@ -140,7 +138,7 @@ class DecisionTables:
             [table.number | table.index << 16 for table in self.all[: self.actions]] + [self.recorder.no_step],
             np.uint64,
         )
-        self.orbits = orbits(symmetry) if symmetry and not self.too_large else NONE
+        self.orbits = orbits(symmetry) if symmetry and not self.too_large else None
         self.learned = 0
         """The number of paths so far."""
         self.paths, self.misses, self.seconds = [0] * len(self.all), [0] * len(self.all), [0.0] * len(self.all)
@@ -201,7 +199,6 @@ class DecisionTables:
             actions=self.actions,
             judging=self.judging,
             tables=len(self.all),
-            orbits=self.orbits,
         )
 
     def _copied(self) -> Compact:
@@ -378,7 +375,7 @@ class DecisionTables:
         groups_of = self._groups_of_fields()
         useless = np.zeros(len(states) * self.judging, np.uint64)
         scratch = Scratch.of(self.words, len(self.all))
-        number = survey(shape_of(self.words), states.ravel(), program, groups_of, useless, scratch)
+        number = survey(self.words, states.ravel(), program, groups_of, useless, scratch)
         return useless[:number]
 
     def _groups_of_fields(self) -> Any:

@@ -9,7 +9,7 @@ from numba import uint64
 
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.intrinsics import gathered, trailing_zeros
-from spec.checking.local.jit import Array, compiled, inlined
+from spec.checking.local.jit import Array, compiled, inlined, part
 from spec.checking.local.outcomes import USUAL
 
 _COPIED = len(CopiedSlot)
@@ -19,6 +19,8 @@ _COPIED = len(CopiedSlot)
 def clear(off: Array, first: int, free: int, table: int) -> None:
     """Remove a table from the rows with number `first` and any combination of the free bits."""
     word, kept = table >> 6, ~(uint64(1) << uint64(table & 63))
+    if first + free >= off.shape[0] or word >= off.shape[1]:
+        raise IndexError("no such row or table")
     some = np.int64(0)
     while True:
         off[first + some, word] &= kept
@@ -27,7 +29,7 @@ def clear(off: Array, first: int, free: int, table: int) -> None:
             break
 
 
-@inlined
+@part
 def mask(program: Program, registers: Array, live: Array) -> None:
     """Leave only the tables that are not known to have the usual outcome."""
     pieces, off = program.pieces, program.off
@@ -58,7 +60,7 @@ def look_up(program: Program, states: Array, at: int, rows: Array, first: int) -
         row &= uint64(pieces[p, LookupPiece.LAST]) - uint64(1)
 
 
-@inlined
+@part
 def outcome_at(code: Array, at: int, registers: Array) -> int:
     """The outcome of a table, from an edge on; -1 if it is unknown."""
     while at > 0:
@@ -70,7 +72,7 @@ def outcome_at(code: Array, at: int, registers: Array) -> int:
     return -1 - at if at < 0 else -1
 
 
-@inlined
+@part
 def next_node(code: Array, fields: Array, registers: Array, base: Any, at: Any) -> Any:
     """One step of a walk through compact tables; an outcome leads back to itself."""
     node = uint64(code[at])
@@ -78,7 +80,7 @@ def next_node(code: Array, fields: Array, registers: Array, base: Any, at: Any) 
     return uint64(code[at + uint64(1) + value])
 
 
-@inlined
+@part
 def follow(program: Program, registers: Array, number: int, tables: Array, bases: Array, outcomes: Array) -> None:
     """The outcomes of several tables, walked eight at a time: a single walk mostly waits for memory."""
     code, root, fields = program.compact, program.compact_root, program.fields
@@ -108,12 +110,11 @@ def follow(program: Program, registers: Array, number: int, tables: Array, bases
 
 
 @compiled
-def survey(shape: Any, states: Array, program: Program, groups_of: Array, useless: Array, scratch: Scratch) -> int:
+def survey(words: int, states: Array, program: Program, groups_of: Array, useless: Array, scratch: Scratch) -> int:
     """The groups that each useless walk in these states reads, one that ends in the usual outcome; their number.
 
     `groups_of` has the groups of each field.
     """
-    words = len(shape)
     code, root, fields, n_judging = program.compact, program.compact_root, program.fields, program.judging
     inner, usual = uint64(program.inner), uint64(2 * (USUAL + 1))
     registers, live, tables = scratch.registers, scratch.live, scratch.tables
@@ -135,7 +136,7 @@ def survey(shape: Any, states: Array, program: Program, groups_of: Array, useles
     return number
 
 
-@inlined
+@part
 def listed(bits: Array, at: int, first: int, last: int, tables: Array, number: int) -> int:
     """Append the tables from first up to last whose bit is set; the new number of tables."""
     for m in range(first >> 6, (last + 63) >> 6):
@@ -151,7 +152,7 @@ def listed(bits: Array, at: int, first: int, last: int, tables: Array, number: i
     return number
 
 
-@inlined
+@part
 def ask(missing: Array, number: int, table: Any, registers: Array, base: int, reach: int) -> int:
     """Record a missing path, if there is room; the number of missing paths."""
     if (number + 1) * (reach + 1) <= missing.shape[0]:

@@ -38,8 +38,8 @@ from spec.checking.local.arrays import (
 from spec.checking.local.jit import Array
 from spec.checking.local.learning_budget import LearningBudget
 from spec.checking.local.plain_expander import PlainFindings
+from spec.checking.local.representing import Orbits
 from spec.checking.local.tables import DecisionTables
-from spec.checking.local.traversing import clear
 from spec.checking.local.visited import Visited
 from spec.checking.machine.interrupts import DeferredSignals
 from spec.checking.states.packed import bytes_of, words_of
@@ -82,6 +82,7 @@ class Worker:
     outbox: Outbox
     output: WorkerOutput
     scratch: Scratch
+    orbits: Orbits | None
     program: Program
     known: int = 0
     """The number of paths in the program."""
@@ -144,7 +145,8 @@ class WorkerPool:
                     put_off=np.zeros(len(PutOff) * ENDURANCE * PATIENCE, np.int64),
                     cursor=np.zeros(len(Cursor), np.int64),
                 ),
-                Scratch.of(words, len(tables.all), tables.orbits),
+                Scratch.of(words, len(tables.all)),
+                tables.orbits and tables.orbits.for_another(),
                 tables.program(),
             )
             for number in range(workers)
@@ -192,18 +194,10 @@ class WorkerPool:
         return sum(map(_states_in, (*self.work_items, *under_way))) + put_off + int(newest.sum())
 
     def load(self) -> None:
-        """Load the compiled code before time is measured."""
-        worker, nothing = self.workers[0], np.zeros((0, len(StateRange)), np.int64)
-        worker.ranges = nothing
+        """Load the compiled code that expands states."""
+        worker = self.workers[0]
+        worker.ranges = np.zeros((0, len(StateRange)), np.int64)
         self._expand(worker)
-        self.take_in(np.zeros(0, np.uint64))
-        self.visited.insert(0, PARTITIONS, self.sent, worker.scratch)
-        self.visited.complete(self.new_states)
-        self.visited.levels.clear()
-        if self.tables.too_large:
-            return
-        self.tables.survey(np.zeros((0, self.visited.words), np.uint64))
-        clear(np.zeros((1, 1), np.uint64), 0, 0, 0)
 
     def stop(self) -> None:
         """Stop all workers, wherever they are."""
@@ -347,6 +341,7 @@ class WorkerPool:
             self.level._replace(ranges=ranges),
             self.live,
             worker.program,
+            worker.orbits,
             worker.outbox,
             worker.output,
             worker.scratch,

@@ -24,7 +24,7 @@ MB: Final = 1 << 20
 LIBRARIES: Final = 640 * MB
 """Address space, mostly unused: for numpy, LLVM and Arrow, and the first states."""
 COMPILING: Final = 320 * MB
-"""Bytes taken by a process that compiles the local engine's kernels; it runs once on a machine."""
+"""Bytes taken by two processes that compile the local engine's kernels, once on a machine."""
 PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 
 

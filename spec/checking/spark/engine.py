@@ -9,7 +9,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsIndex, TypeVar
+from typing import TYPE_CHECKING, Final, SupportsIndex, TypeVar
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from spec.checking import arguments
 from spec.checking.arguments import Directory
 from spec.checking.code.source import pickled
 from spec.checking.exploration import Coverage, Exploration, OnProgress, Options, Statistics, exploration_end
-from spec.checking.local.compiling import compile_progress, compiled
+from spec.checking.local.compiling import EXPLORING, LATER, compile_progress, compiled, kernels_for
 from spec.checking.local.jit import Array
 from spec.checking.machine.memory import Budget, OutOfMemory, private
 from spec.checking.model import Model, OpaqueRuleFound, retry_on_opaque_rule
@@ -33,12 +33,12 @@ from spec.checking.runs.checkpoint import (
 from spec.checking.runs.discoveries import Predecessor, with_paths
 from spec.checking.runs.level_discoveries import STEP, failed
 from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory
+from spec.checking.spark import exchange, visited_buckets
 from spec.checking.spark.allotment import CLIENT, MemoryQuota, allotted
 from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_predecessors, shares
 from spec.checking.spark.report import Report
 from spec.checking.spark.session import SparkCluster, SparkFailed, cores, require_java
 from spec.checking.spark.stages import Job
-from spec.checking.spark.visited_buckets import load
 from spec.checking.spark.work import Work
 from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
 from spec.checking.states.limits import too_large
@@ -62,6 +62,9 @@ MORE = "a level did not fit; it needs more --memory, or fewer --workers, each wi
 """The remedy when memory runs out."""
 VISITED = 16
 """Bytes of a visited state besides its words: the index, and room in it."""
+
+KERNELS: Final = (*EXPLORING, exchange.load, *LATER, visited_buckets.load)
+"""The compiled code that the driver and workers run, see `local.compiling`."""
 
 
 def of_a_state(words: int) -> int:
@@ -117,9 +120,10 @@ class SparkEngine:
 
     def _explore(self, model: Model, options: Options, on_progress: OnProgress, again: bool) -> Exploration:
         allotment = allotted(Budget(self.memory), self.workers, cores())
-        compile_seconds = (
-            0.0 if too_large(model) else compiled(load, model.layout.words, compile_progress(on_progress))
-        )
+        compile_seconds = 0.0
+        if not too_large(model):
+            kernels = kernels_for(model, symmetry=options.symmetry)
+            compile_seconds = compiled(KERNELS, kernels, compile_progress(on_progress))
         quota = MemoryQuota(allotment.work, private() + CLIENT)
 
         def work_now() -> Work:

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import uint64
 
-from spec.checking.local import compiling
 from spec.checking.local.arrays import ACTION_BITS, MarkedRanges
+from spec.checking.local.compiling import Kernels
 from spec.checking.local.jit import Array, compiled, inlined, mixed
 from spec.checking.local.shape import shape_of
 from spec.checking.states.packed import Words
@@ -25,9 +25,9 @@ class ByBucket(NamedTuple):
     """The beginning of each bucket, and the end of the last."""
 
 
-def load(words: int) -> None:
-    """Compile or load the code that the driver and workers run, see `local.compiling`."""
-    compiling.load(words)
+def load(kernels: Kernels) -> None:
+    """Compile or load the code that moves states, see `local.compiling`."""
+    words = kernels.words
     by_bucket(MarkedRanges.of(np.zeros((0, words), np.uint64), np.zeros(0, np.uint64)), words, 1)
 
 

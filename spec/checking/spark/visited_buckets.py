@@ -13,12 +13,12 @@ import numpy as np
 from numba import uint64
 
 from spec.checking.local.arrays import ACTION_BITS, PARTITION_BITS, PARTITIONS, Outbox, Scratch, Storage
+from spec.checking.local.compiling import Kernels
 from spec.checking.local.jit import Array, compiled
 from spec.checking.local.storing import are_same, hash_of, place_of, post, tag_of
 from spec.checking.local.visited import Visited
 from spec.checking.machine.memory import OutOfMemory
 from spec.checking.runs.rundir import LevelFile, RunDirectory
-from spec.checking.spark import exchange
 from spec.checking.spark.allotment import MemoryQuota
 
 ROOM = 512
@@ -191,10 +191,9 @@ class VisitedBuckets:
         return left - (8 * self.visited.words + 10) * newest
 
 
-def load(words: int) -> None:
-    """Compile or load the code that the driver and workers run, see `local.compiling`."""
-    exchange.load(words)
-    nothing = Visited(words, memory=0)
+def load(kernels: Kernels) -> None:
+    """Compile or load the code that strikes states out, see `local.compiling`."""
+    nothing = Visited(kernels.words, memory=0)
     strike(nothing.shape, nothing.storage, np.zeros(0, np.uint64))
 
 

@@ -39,7 +39,7 @@ from spec.checking.symmetry.renamings import (
 from spec.language.anonymous import ValuesDistinguished, anonymity
 from spec.language.domains import Domain
 from spec.language.errors import OutOfDomain
-from spec.language.permutations import Permutation
+from spec.language.permutations import Permutation, Sorts
 from spec.language.state import Values
 
 if TYPE_CHECKING:
@@ -55,6 +55,11 @@ WHOLE_GROUP: Final = 6
 
 PATIENCE: Final = 1.0
 """Seconds of preparation before any progress is reported."""
+
+
+def is_listed(sorts: Sorts) -> bool:
+    """Whether the permutations of these values are few enough to be listed."""
+    return order(sorts) <= LISTED
 
 
 class Symmetry:
@@ -107,7 +112,7 @@ class Symmetry:
         self.orbits: MinimumImage | Canonical
         """Selects the representative of each orbit."""
         tried, their_images = [*generators(self.sorts)], list[tuple[Image, ...]]()
-        if self.order > LISTED:
+        if not is_listed(self.sorts):
             from spec.checking.symmetry.canonical import Canonical
             from spec.checking.symmetry.relations import Relations
 

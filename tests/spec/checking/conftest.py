@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 
 @pytest.fixture
-def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
-    """The processes started from now on."""
+def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """The processes started from now on; they are killed at the end."""
     started = list[subprocess.Popen[bytes]]()
 
     class Noted(subprocess.Popen[bytes]):
@@ -19,4 +20,7 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[bytes]]:
             started.append(self)
 
     monkeypatch.setattr("subprocess.Popen", Noted)
-    return started
+    yield started
+    for process in started:
+        process.kill()
+        process.wait()

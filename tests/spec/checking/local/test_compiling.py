@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from spec.checking import Statistics, check
 from spec.checking.local import LocalEngine
-from spec.checking.local.compiling import compiled, is_compiled
-from tests.spec.checking.local.kernels import ENDLESS, KERNEL, kernels
-from tests.spec.checking.toys import Clock
+from spec.checking.local.compiling import NICENESS, Compilation, Kernels, background_ended, compiled, is_compiled
+from tests.spec.checking.local.kernels import ENDLESS, KERNEL, PATIENT, kernels, permissions
+from tests.spec.checking.toys import Bank, Clock
 
 ROOT = Path(__file__).parents[4]
 
@@ -22,12 +26,12 @@ def test_missing_kernels_are_compiled_once(
 ) -> None:
     """A child process compiles them, with progress reports. After that they are only loaded."""
     load, said = kernels(tmp_path, KERNEL, monkeypatch), list[str]()
-    assert not is_compiled(load, 3)
-    assert compiled(load, 3, said.append) > 0
+    assert not is_compiled([load], Kernels(3))
+    assert compiled([load], Kernels(3), said.append) > 0
     assert [process.returncode for process in processes] == [0]
-    assert set(said) == {"compiling for states of 3 words, about 20 seconds, once on this machine"}
-    assert is_compiled(load, 3)
-    assert compiled(load, 3, said.append) == 0
+    assert set(said) == {"compiling for states of 3 words, about 5 seconds, once on this machine"}
+    assert is_compiled([load], Kernels(3))
+    assert compiled([load], Kernels(3), said.append) == 0
     assert len(processes) == 1
 
 
@@ -37,28 +41,108 @@ def test_without_a_child_process_kernels_compile_in_this_one(
     """It takes longer."""
     load = kernels(tmp_path, KERNEL, monkeypatch)
     monkeypatch.setattr("sys.executable", "/bin/false")
-    assert compiled(load, 1, lambda doing: None) > 0
+    assert compiled([load], Kernels(1), lambda doing: None) > 0
     assert [process.returncode for process in processes] == [1]
-    assert is_compiled(load, 1)
+    assert is_compiled([load], Kernels(1))
 
 
-def test_an_interrupted_compilation_leaves_no_process(
+def test_an_interrupted_compilation_goes_on_in_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
-    """Ctrl-C reaches the waiting process, and ends the compiling one."""
-    load = kernels(tmp_path, ENDLESS, monkeypatch)
+    """Nicely, until it is done."""
+    load = kernels(tmp_path, PATIENT, monkeypatch)
 
     def interrupt(doing: str) -> None:
         raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        compiled(load, 1, interrupt)
-    assert [process.poll() is not None for process in processes] == [True]
+    with permissions(tmp_path) as permit:
+        with pytest.raises(KeyboardInterrupt):
+            compiled([load], Kernels(1), interrupt)
+        assert not background_ended(within=0)
+        assert [psutil.Process(process.pid).nice() for process in processes] == [NICENESS]
+        permit()
+        assert background_ended(within=60)
+    assert [process.returncode for process in processes] == [0]
+    assert is_compiled([load], Kernels(1))
+
+
+WAITS = """
+from {kernels} import load
+from spec.checking.local.compiling import Kernels, compiled
+
+def tell(doing):
+    print(doing, flush=True)
+
+compiled([load], Kernels(1), tell)
+"""
+
+
+def test_a_compilation_survives_its_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends the search that waits for it. The compilation ends later, and holds none of the search's pipes."""
+    load = kernels(tmp_path, PATIENT, monkeypatch)
+    (tmp_path / "waits.py").write_text(WAITS.format(kernels=load.__module__))
+    waiting = subprocess.Popen(
+        [sys.executable, tmp_path / "waits.py"],
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{tmp_path}"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    with permissions(tmp_path) as permit:
+        assert waiting.stdout is not None
+        assert waiting.stdout.readline().startswith("compiling")
+        (process,) = psutil.Process(waiting.pid).children()
+        os.killpg(waiting.pid, signal.SIGINT)
+        assert "KeyboardInterrupt" in waiting.communicate(timeout=60)[0]
+        assert process.is_running()
+        permit()
+        process.wait(60)
+    assert is_compiled([load], Kernels(1))
+
+
+def test_processes_that_compile_the_same_wait_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """The second finds everything compiled."""
+    load = kernels(tmp_path, PATIENT, monkeypatch)
+    with (
+        permissions(tmp_path) as permit,
+        Compilation([load], Kernels(1)) as one,
+        Compilation([load], Kernels(1)) as other,
+    ):
+        permit()
+        permit()
+        assert one.done(within=60)
+        assert other.done(within=60)
+    assert [process.returncode for process in processes] == [0, 0]
+    assert (tmp_path / "compiled").read_text() == "x"
+
+
+def test_exploring_begins_before_all_kernels_are_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
+) -> None:
+    """Those that only a discovery needs are awaited then, and the time does not count as exploring."""
+    load, seen = kernels(tmp_path, PATIENT, monkeypatch), list[Statistics]()
+    monkeypatch.setattr("spec.checking.local.engine.LATER", [load])
+    with permissions(tmp_path) as permit:
+
+        def on_progress(statistics: Statistics) -> None:
+            seen.append(statistics)
+            if statistics.doing and len(processes) == 1:
+                permit()
+
+        began = time.perf_counter()
+        result = check(Bank(), engine="local", on_progress=on_progress)
+        elapsed = time.perf_counter() - began
+    assert result.verdict == "violated"
+    assert 0 < result.compile_seconds < elapsed - result.seconds
+    assert any(each.distinct and each.doing.startswith("compiling") for each in seen)
 
 
 def test_the_local_engine_reports_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It compiles before its first state, and counts the seconds apart."""
-    monkeypatch.setattr("spec.checking.local.engine.load", kernels(tmp_path, KERNEL, monkeypatch))
+    monkeypatch.setattr("spec.checking.local.engine.EXPLORING", [kernels(tmp_path, KERNEL, monkeypatch)])
     seen = list[Statistics]()
     result = check(Clock(), engine="local", on_progress=seen.append)
     assert result.compile_seconds > 0
@@ -68,10 +152,10 @@ def test_the_local_engine_reports_compiling(tmp_path: Path, monkeypatch: pytest.
 
 
 def test_interrupted_while_compiling_the_local_engine_has_no_states(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
     """All figures are zero, and its run directory can be resumed."""
-    monkeypatch.setattr("spec.checking.local.engine.load", kernels(tmp_path, ENDLESS, monkeypatch))
+    monkeypatch.setattr("spec.checking.local.engine.EXPLORING", [kernels(tmp_path, ENDLESS, monkeypatch)])
 
     def interrupt(statistics: Statistics) -> None:
         raise KeyboardInterrupt
@@ -83,30 +167,39 @@ def test_interrupted_while_compiling_the_local_engine_has_no_states(
     assert check(Clock(), engine=LocalEngine(run_dir=tmp_path / "run", resume=True)).distinct_states == 12
 
 
-RUN = """
+LOADED = """
 from numba.core.dispatcher import Dispatcher
-from spec.checking import check, simulate
 from spec.checking.local import compact, compiled_walks, compiling, expanding, representing
 from spec.checking.local import seeking, storing, traversing
 from spec.checking.spark import exchange, visited_buckets
-from tests.spec.checking.toys import Bank
+from spec.checking.spark.engine import KERNELS as spark
 
-KERNELS = (compact, expanding, traversing, representing, seeking, storing, compiled_walks)
+MODULES = (compact, expanding, traversing, representing, seeking, storing, compiled_walks, exchange, visited_buckets)
 
 def loaded():
-    every = [each for module in KERNELS for each in vars(module).items()]
-    every += [*vars(exchange).items(), *vars(visited_buckets).items()]
+    every = [each for module in MODULES for each in vars(module).items()]
     return {name: set(each.signatures) for name, each in every if isinstance(each, Dispatcher)}
+"""
+RUN = f"""
+from spec.checking import check, simulate
+from tests.spec.checking.symmetry.test_reduction import Votes
+from tests.spec.checking.toys import Bank
+{LOADED}
 
-def compare(load, run):
-    load(1)
+def compare(name, loads, run, kernels=compiling.Kernels(1)):
+    compiling.load(loads, kernels)
     before = loaded()
     run()
-    print(load.__module__, [name for name, signatures in loaded().items() if signatures - before[name]])
+    compiled = [name for name, signatures in loaded().items() if signatures - before[name]]
+    print(name, kernels.orbits, compiled)
 
-compare(compiling.load, lambda: check(Bank(), engine="local", keep_going=True))
-compare(visited_buckets.load, lambda: check(Bank(), engine="spark", keep_going=True))
-compare(compiled_walks.load, lambda: simulate(Bank(), runs=500, shrinking=False))
+local = [*compiling.EXPLORING, *compiling.LATER]
+compare("local", local, lambda: check(Bank(), engine="local", keep_going=True))
+for orbits, brokers in [("listed", 3), ("related", 5)]:
+    kernels = compiling.Kernels(1, orbits)
+    compare("local", local, lambda: check(Votes(brokers=brokers), engine="local", symmetry=True), kernels)
+compare("spark", spark, lambda: check(Bank(), engine="spark", keep_going=True))
+compare("walks", [compiled_walks.load], lambda: simulate(Bank(), runs=500, shrinking=False))
 """
 
 
@@ -115,9 +208,31 @@ def test_only_preloaded_kernels_are_run() -> None:
     """No kernel is loaded or compiled during a search, so `seconds` are those of exploring."""
     run = subprocess.run([sys.executable, "-c", RUN], cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout.splitlines() == [
-        "spec.checking.local.compiling []",
-        "spec.checking.spark.visited_buckets []",
-        "spec.checking.local.compiled_walks []",
+        "local none []",
+        "local listed []",
+        "local related []",
+        "spark none []",
+        "walks none []",
+    ]
+
+
+TWICE = f"""
+{LOADED}
+called = ("_copy", "_nodes_of", "clear", "credit", "expand", "insert", "post", "seek", "survey")
+for kernels in compiling.Kernels(1), compiling.Kernels(2), compiling.Kernels(2, "listed"):
+    before = loaded()
+    compiling.load([*compiling.EXPLORING, *compiling.LATER], kernels)
+    print([name for name in called if loaded()[name] != before[name]])
+"""
+
+
+def test_no_kernel_is_compiled_again_without_need() -> None:
+    """Only hot loops over the words of a state depend on their number, and only kernels with steps on orbits."""
+    run = subprocess.run([sys.executable, "-c", TWICE], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines() == [
+        "['_copy', '_nodes_of', 'clear', 'credit', 'expand', 'insert', 'post', 'seek', 'survey']",
+        "['expand', 'insert', 'post']",
+        "['expand', 'seek']",
     ]
 
 

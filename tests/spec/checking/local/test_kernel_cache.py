@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
-from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from pkgutil import iter_modules
 
 import pytest
-from numba.core.dispatcher import Dispatcher
 
-from spec.checking import local
+from spec.checking import local, random, spark
 from spec.checking.local import kernel_cache
 
 ROOT = Path(__file__).parents[4]
@@ -85,14 +85,81 @@ def test_a_damaged_cache_file_is_recompiled(suffix: str, tmp_path: Path) -> None
     assert (run.stdout, run.stderr) == ("the same figures\n", "")
 
 
-def test_a_change_in_any_module_with_kernels_is_noticed() -> None:
-    """Kernels of other modules may contain its code."""
-    modules = [import_module(f"spec.checking.local.{module.name}") for module in iter_modules(local.__path__)]
-    found = {
-        each.py_func.__module__.rpartition(".")[2]
-        for module in modules
-        for each in vars(module).values()
-        if isinstance(each, Dispatcher)
-    }
-    assert {"storing", "traversing"} <= found
-    assert {f"local/{name}" for name in found} <= set(kernel_cache.MODULES)
+FOREIGN = """
+import sys
+import numba
+numba.__version__ = sys.argv[1] or numba.__version__
+from spec.checking.local.jit import compiled
+
+@compiled
+def doubled(number):
+    return 2 * number
+
+assert doubled(4) == 8
+print(sum(doubled.stats.cache_misses.values()), end="")
+"""
+
+
+def test_code_for_another_processor_or_numba_is_not_loaded(tmp_path: Path) -> None:
+    """It would crash the process."""
+    (tmp_path / "foreign.py").write_text(FOREIGN)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    misses = ""
+    for version, processor in [("", ""), ("", "generic"), ("0.1", "")]:
+        misses += subprocess.run(
+            [sys.executable, tmp_path / "foreign.py", version],
+            env=environment | ({"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": ""} if processor else {}),
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    assert misses == "111"
+
+
+def test_a_change_in_any_module_with_code_or_constants_of_kernels_is_noticed() -> None:
+    """Numba itself compares only the module in which a kernel is written."""
+    needed = set[str]()
+    for package in (local, random, spark):
+        for module in iter_modules(package.__path__, f"{package.__name__}."):
+            source = Path(package.__path__[0], f"{module.name.rpartition('.')[2]}.py").read_text()
+            if own := imports_of_kernels(ast.parse(source)):
+                needed |= own | {module.name} if package is local else own
+    assert {"spec.checking.local.storing", "spec.checking.local.outcomes", "spec.checking.random.chance"} <= needed
+    stamped = {f"spec.checking.{name}".replace("/", ".") for name in kernel_cache.MODULES}
+    assert sorted(needed - stamped) == []
+
+
+DECORATORS = {"inlined", "part", "compiled"}
+
+
+def imports_of_kernels(module: ast.Module) -> set[str]:
+    """The modules of ours from which a module's kernels take functions and constants, also by way of its own."""
+    defined, imported, kernels = dict[str, ast.AST](), dict[str, str](), list[ast.AST]()
+    for each in module.body:
+        match each:
+            case ast.ImportFrom(module=str(origin), names=names) if origin.startswith("spec."):
+                imported |= {name.asname or name.name: origin_of(origin, name.name) for name in names}
+            case ast.FunctionDef(name=name, body=body, decorator_list=decorators):
+                defined[name] = ast.Module(body, [])  # annotations are not compiled
+                kernels += [defined[name] for by in decorators if isinstance(by, ast.Name) and by.id in DECORATORS]
+            case ast.Assign(targets=[target], value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+                defined |= {name.id: value for name in ast.walk(target) if isinstance(name, ast.Name)}
+    reached, left = set[str](), [name for kernel in kernels for name in names_in(kernel)]
+    while left:
+        name = left.pop()
+        if name not in reached:
+            reached.add(name)
+            left += names_in(defined[name]) if name in defined else []
+    return {imported[name] for name in reached & imported.keys()}
+
+
+def origin_of(module: str, name: str) -> str:
+    """The module from which a name is imported: the name may be a module itself."""
+    found = find_spec(module)
+    is_package = found is not None and found.submodule_search_locations
+    return f"{module}.{name}" if is_package and find_spec(f"{module}.{name}") else module
+
+
+def names_in(code: ast.AST) -> list[str]:
+    """All names that are used."""
+    return [each.id for each in ast.walk(code) if isinstance(each, ast.Name)]

@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from numba import njit
 
 from spec.checking.auto import AutoEngine
 from spec.checking.local import LocalEngine, begun, expanding, jit, seeking, storing, tables, visited, worker_pool
@@ -32,7 +31,6 @@ from spec.checking.local.masks import Masks
 from spec.checking.local.plain_comparison import PlainComparison
 from spec.checking.local.plain_expander import PlainExpander
 from spec.checking.local.recording import Recorded, Recorder
-from spec.checking.local.representing import NONE
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
@@ -436,7 +434,7 @@ def properties_of_steps_are_not_invalidated(affect: Any, self: DecisionTables, e
 
 @instead(tables, "orbits", shown_by="couriers")
 def orbits_have_no_representatives(orbits: Any, symmetry: Any) -> Any:
-    return NONE
+    return None
 
 
 @instead(Recorder, "_compare", shown_by="a whim")
@@ -481,10 +479,10 @@ def a_property_is_read_without_the_last_slot(of_state: Any, self: Recorder, *arg
 
 
 @instead(seeking, "seek", shown_by="a run resumed")
-def a_search_skips_unlearned_paths(seek: Any, shape: Any, states: Any, ranges: Any, *rest: Any) -> int:
+def a_search_skips_unlearned_paths(seek: Any, words: int, states: Any, ranges: Any, *rest: Any) -> int:
     """So no path leads through levels expanded by another engine."""
     cursor = rest[0]
-    seek(shape, states, ranges, *rest)
+    seek(words, states, ranges, *rest)
     cursor[0] = len(ranges)
     return 0
 
@@ -501,7 +499,7 @@ def in_kernel(of: ModuleType, name: str, right: str, wrong: str, within: str = "
         assert function.count(right) == 1, f"{within or name} no longer has {right!r} exactly once"
         module = ModuleType(of.__name__)
         with pytest.MonkeyPatch.context() as meanwhile:
-            meanwhile.setattr(jit, "compiled", njit(nogil=True, _nrt=False))  # without a cache on disk
+            meanwhile.setattr(jit, "_kept", lambda made: made)  # without a cache on disk
             exec(text.replace(function, function.replace(right, wrong)), vars(module))
         for caller in (of, visited):
             if vars(caller).get(name) is original:
