@@ -14,17 +14,17 @@ from spec.cli.options import TEXT, single_value
 from spec.cli.streams import print_result
 from spec.language.errors import EnvironmentFailed, EnvironmentWarning
 
-SHIPPED: Final = "1,2,3"
-"""The state widths of the shipped systems."""
+USUAL: Final = "1,2,3,4,5"
+"""The state widths of the shipped systems, except that control-requests has nine words by default."""
 
 
 @click.command("compile", short_help="Compile the engines' code in advance.")
 @single_value(
     "--words",
     type=TEXT,
-    default=SHIPPED,
-    metavar=SHIPPED,
-    help=f"The state widths, in words of 64 bits.  [default: {SHIPPED}, for the shipped systems]",
+    default=USUAL,
+    metavar="1,2,3",
+    help=f"The state widths, in words of 64 bits.  [default: {USUAL}]",
 )
 @click.option("--symmetry", is_flag=True, help="Compile for searches with --symmetry as well.")
 def compile_kernels(words: str, symmetry: bool) -> None:
@@ -53,18 +53,15 @@ def _compile(words: int, symmetry: bool) -> None:
     from spec.cli.progress import Progress
 
     loads = (*EXPLORING, compiled_walks.load, *LATER)
+    by_orbits = [Kernels(words, "listed"), Kernels(words, "related")] if symmetry else []
     with Progress() as progress:
         tell = compile_progress(progress)
-        seconds = compiled(loads, Kernels(words), tell)
-        if symmetry:
-            seconds += compiled(loads, Kernels(words, "listed"), tell) + compiled(
-                loads, Kernels(words, "related"), tell
-            )
+        seconds = sum(compiled(loads, kernels, tell) for kernels in [Kernels(words), *by_orbits])
     print_result(f"states of {words} word{'s' if words > 1 else ''}: " + (f"{seconds:.1f} s" if seconds else "kept"))
 
 
 def _widths(text: str) -> list[int]:
     parts = [part.strip() for part in text.split(",")]
     if not all(re.fullmatch("[0-9]{1,3}", part) and 1 <= int(part) <= WORDS for part in parts):
-        raise click.UsageError(f"--words {text}: write numbers from 1 to {WORDS} separated by commas, like {SHIPPED}")
+        raise click.UsageError(f"--words {text}: write numbers from 1 to {WORDS} separated by commas, like {USUAL}")
     return sorted({*map(int, parts)})

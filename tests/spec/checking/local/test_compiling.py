@@ -14,7 +14,15 @@ import pytest
 
 from spec.checking import Statistics, check
 from spec.checking.local import LocalEngine
-from spec.checking.local.compiling import NICENESS, Compilation, Kernels, background_ended, compiled, is_compiled
+from spec.checking.local.compiling import (
+    EXPLORING,
+    NICENESS,
+    Compilation,
+    Kernels,
+    background_ended,
+    compiled,
+    is_compiled,
+)
 from tests.spec.checking.local.kernels import ENDLESS, KERNEL, PATIENT, kernels, permissions
 from tests.spec.checking.toys import Bank, Clock
 
@@ -124,7 +132,9 @@ def test_exploring_begins_before_all_kernels_are_compiled(
 ) -> None:
     """Those that only a discovery needs are awaited then, and the time does not count as exploring."""
     load, seen = kernels(tmp_path, PATIENT, monkeypatch), list[Statistics]()
+    compiled(EXPLORING, Kernels(1), print)
     monkeypatch.setattr("spec.checking.local.engine.LATER", [load])
+    processes.clear()
     with permissions(tmp_path) as permit:
 
         def on_progress(statistics: Statistics) -> None:
