@@ -40,6 +40,8 @@ from spec.checking.local.traversing import apply, ask, follow, listed, look_up
 DONE, FULL, ASKS, STOPPED = range(4)
 """All is expanded; the outbox is full; there is much to learn; it was asked to stop."""
 _PUT_OFF = len(PutOff)
+_listed = inlined(listed)
+"""It is called for each state and each successor: as a part it would take some hundredths of the time."""
 
 
 @inlined
@@ -99,7 +101,7 @@ def _list_walks(
         for m in range(i * n_masks, (i + 1) * n_masks):
             steady[m] = ~left[m]
         first = number
-        number = listed(left, i * n_masks, 0, program.tables, scratch.tables, number)
+        number = _listed(left, i * n_masks, 0, program.tables, scratch.tables, number)
         for w in range(first, number):
             scratch.bases[w] = i * reach
         scratch.ends[2 * i] = number
@@ -170,7 +172,7 @@ def _judge_steps(
                 for m in range(program.judging >> 6, n_masks):
                     shaken = affects[effect[successor], m]
                     left[state * n_masks + m] = live[m] & ~(steady[state * n_masks + m] & ~shaken)
-                number = listed(left, state * n_masks, program.judging, program.tables, tables, number)
+                number = _listed(left, state * n_masks, program.judging, program.tables, tables, number)
                 for w in range(first, number):
                     bases[w] = base
                 if first < number:
