@@ -36,16 +36,17 @@ class Explored(NamedTuple):
 
 
 def explored(
-    first: S, following: Callable[[S], Iterable[S]], is_wrong: Callable[[S], bool] = lambda state: False
+    first: Iterable[S], following: Callable[[S], Iterable[S]], is_wrong: Callable[[S], bool] = lambda state: False
 ) -> Explored:
     """Visit all states, level by level, up to the first level that has a wrong one.
 
     Args:
-        first: the initial state.
+        first: the initial states.
         following: a state's successors, once for each way to take a step.
         is_wrong: whether a state is wrong.
     """
-    found, level, generated, depth = {first}, {first}, 1, 1
+    level = set(first)
+    found, generated, depth = set(level), len(level), 1
     while not any(map(is_wrong, level)):
         successors = [after for state in level for after in following(state)]
         generated += len(successors)

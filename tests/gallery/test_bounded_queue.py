@@ -45,7 +45,7 @@ def plain(producers: int, consumers: int, places: int, notify: str) -> Explored:
                 yield elements, waiting | {thread}
 
     first: State = ((), frozenset())
-    return explored(first, following, is_wrong=lambda state: state[1] == producing | consuming)
+    return explored([first], following, is_wrong=lambda state: state[1] == producing | consuming)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

