@@ -214,10 +214,18 @@ class DecisionTables:
             recorded = self.recorder.of_state(table.instance, table.sought, registers)
         else:
             recorded = self.recorder.of_step(table.instance, table.sought, registers)
+        if recorded.anew:
+            self._forget(table)
         if self.symmetry is not None:
             self._compare(table, registers)
         self._insert(number, recorded, registers)
         self.learned += 1
+
+    def _forget(self, table: DecisionTable) -> None:
+        """Forget the paths of a rule. What masks and effects say of it stays true."""
+        for number, other in enumerate(self.all):
+            if (other.kind, other.number) == (table.kind, table.number):
+                self.root.view[number] = 0
 
     def _compare(self, table: DecisionTable, registers: Sequence[int]) -> None:
         """Compare an evaluation with itself under other names, see `spec.checking.symmetry.renamings`."""

@@ -129,14 +129,16 @@ def score(self, s, n):
     return total
 
 def looped(self, s, n):
-    seen, last, fs = [], None, []
+    seen, last, fs, k, x = [], None, [], 0, B(n)
     for m in s.msgs:
         <? pass ;; if m.n == n: return True ;; if m.n < n: continue ;; if len(seen) > 1: break ;;
             if not <e:m>: continue ;; if m.n > n: return any(<e:x> for x in s.msgs) ?>
-        <? pass ;; k = m.n ;; if last == m.n: seen.append(n) ?>
+        <? pass ;; k = m.n ;; if <e:m>: k = m.n ;; if last == m.n: seen.append(n) ?>
+        <? pass ;; if k == n: continue ;; if k > n and <e:m>: seen.append(k) ?>
         <? if m: ;; if <e:m>: ?>
             <? pass ;; seen.append(m.n) ;; last = m ;; seen += [s.at["b"]] ;; fs.append(lambda: m.n) ?>
-        for x in s.msgs:
+        for <? x ;; x ;; m ?> in s.msgs:
+            <? pass ;; pass ;; x = m ?>
             <? pass ;; if x.n == m.n and x != m: last = x ;; if x.n > m.n: seen = [] ;;
                 if x.n == s.at["a"]: return False ;; if <e:x>: seen.append(x.n) ;; if <e:x>: break ?>
     <? else ;; if n ?>:
@@ -179,8 +181,8 @@ def move(self, s, k: Name):
         if <e:m>:
             s.at[k] = <? m.n ;; max(m.n, s.at[k]) ;; (s.at[k] + m.n) % 3 ?>
 
-@action
-def queue(self, s):
+@action(n=lambda self, s: {m.n for m in s.msgs if <e:m>})
+def queue(self, s, n: Number):
     require(<q>)
     s.q = tuple(m.n for m in s.msgs if <e:m>)[:1]
     s.msgs -= {m for m in s.msgs if <e:m>}
@@ -189,7 +191,7 @@ def queue(self, s):
 def seen(self, s):
     return <q>
 
-@sometimes
+@sometimes(where=lambda self, s: <q>)
 def seen_too(self, s):
     return <q>
 
