@@ -9,7 +9,7 @@ it reads whether the set has that element. If the body contributes nothing, and 
 the membership is not read. Otherwise it is read first, and everything is as without folds: exceptions, short circuits
 and the order of reads.
 
-- `rewriting` makes the syntax tree of a twin; `twins` finds a function's source, and makes the function;
+- `sources` finds the syntax tree of a function, `rewriting` makes that of its twin, and `twins` the function;
 - `purity` says which bodies may be tried: those whose evaluation has no effect;
 - `speculation` is what twins call.
 

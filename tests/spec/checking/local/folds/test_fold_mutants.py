@@ -42,7 +42,7 @@ MUTANTS = [
     (speculation, "or not holds:", "or False:", folds.shadowed),
     (speculation, "matters = True\n", "matters = False\n", folds.what_is_not_known),
     (speculation, "if in_vain >= PATIENCE", "if in_vain", folds.any_of_them),
-    (twins, "each.id in _SEES_LOCALS", "not each.id", folds.by_its_own_frame),
+    (twins, "not _SEES_LOCALS.isdisjoint(_names_in(source.node))", "False", folds.by_its_own_frame),
 ]
 
 
