@@ -10,7 +10,8 @@ the slots of a recorded path share its outcome. The tables of `tables` rest on t
 Evaluations see lazy values (`lazy`). Where these cannot stand for plain ones, which shows in an exception, the
 evaluation is repeated on plain values, and every cell it uses is read whole. So a recorded exception is one that
 plain values raise. Code that could distinguish lazy values from plain ones (`transparency`) gets plain ones from the
-start. And each path is compared with the result on plain values (`plain_comparison`).
+start. And each path is compared with the result on plain values (`plain_comparison`). A rule that has many paths
+over sets is recorded by its twin, which reads fewer memberships (`folds`).
 """
 
 from __future__ import annotations

@@ -34,6 +34,9 @@ ELEMENT: Final = ".element"
 """The parameter of a probe. No name of an author has a dot."""
 CONSUMING: Final = {"all", "any", "dict", "frozenset", "len", "list", "max", "min", "set", "sorted", "sum", "tuple"}
 """Builtins that exhaust a generator before they return."""
+LONGEST: Final = 100
+"""The most statements of a loop's body that are looked at: some are, once for each way on which they are reached."""
+
 Scope = ast.FunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 N = TypeVar("N", bound=ast.AST)
@@ -141,6 +144,7 @@ class _Loop:
         self.scope, self.known = scope, known
         self.every_turn = set[ast.stmt]()
         """Statements of a loop's body that each turn reaches, unless it has gone on to the next one."""
+        self.looked_at = 0
 
     def matters(self, loop: ast.For) -> ast.expr | None:
         """Whether the body would run a statement that something outside can notice; None if it always may."""
@@ -156,28 +160,23 @@ class _Loop:
 
     def _statements(self, body: Sequence[ast.stmt]) -> ast.expr:
         """Whether these statements do something, as an expression."""
-        match body:
+        self.looked_at += 1
+        match body if self.looked_at <= LONGEST else [ast.Break()]:
             case [] | [ast.Continue(), *_]:
                 return ast.Constant(False)
             case [ast.Pass() | ast.Expr(ast.Constant()), *rest]:
                 return self._statements(rest)
             case [ast.If(test, then, otherwise), *rest] if is_pure(test, self.known):
-                yes, no = self._statements([*then, *rest]), self._statements([*otherwise, *rest])
-                if _is(yes, True) and _is(no, True):
-                    return yes
-                if _is(no, False):
-                    return deepcopy(test) if _is(yes, True) else ast.BoolOp(ast.And(), [deepcopy(test), yes])
-                return ast.IfExp(deepcopy(test), yes, no)
+                if any(isinstance(each, ast.Continue) for part in (*then, *otherwise) for each in ast.walk(part)):
+                    then, otherwise, rest = [*then, *rest], [*otherwise, *rest], []
+                choice = _either(test, self._statements(then), self._statements(otherwise))
+                return _or(choice, self._statements(rest))
             case [ast.Assign([ast.Name(name)], value) as first, *rest] if is_pure(value, self.known):
                 if first in self.every_turn and self._is_only_for(first, [name], rest):
-                    inner = self._statements(rest)
-                    return inner if isinstance(inner, ast.Constant) else _some(inner, ast.Name(name), _one(value))
+                    return _some(self._statements(rest), ast.Name(name), _one(value))
             case [ast.For(target, iterable, turn, []) as first, *rest] if is_pure(iterable, self.known):
                 if self._is_only_for(first, bound_names(target), turn) and is_pure(target, ()):
-                    inner, after = self._turn(turn), self._statements(rest)
-                    if not _is(after, True):
-                        some = _some(inner, target, deepcopy(iterable))
-                        return some if _is(after, False) else ast.BoolOp(ast.Or(), [some, after])
+                    return _or(_some(self._turn(turn), target, deepcopy(iterable)), self._statements(rest))
         return ast.Constant(True)
 
     def _is_only_for(self, binding: ast.stmt, names: Iterable[str], body: Sequence[ast.stmt]) -> bool:
@@ -254,8 +253,25 @@ def _one(value: ast.expr) -> ast.expr:
     return ast.Tuple([deepcopy(value)], ast.Load())
 
 
+def _or(one: ast.expr, other: ast.expr) -> ast.expr:
+    if _is(one, True) or _is(other, False):
+        return one
+    return other if _is(one, False) or _is(other, True) else ast.BoolOp(ast.Or(), [one, other])
+
+
+def _either(test: ast.expr, yes: ast.expr, no: ast.expr) -> ast.expr:
+    """One expression if a test holds, else another."""
+    if _is(yes, True) and _is(no, True):
+        return yes
+    if _is(no, False):  # even if both are: the test may raise
+        return deepcopy(test) if _is(yes, True) else ast.BoolOp(ast.And(), [deepcopy(test), yes])
+    return ast.IfExp(deepcopy(test), yes, no)
+
+
 def _some(condition: ast.expr, target: ast.expr, iterable: ast.expr) -> ast.expr:
-    """Whether a condition holds for some value of a variable."""
+    """Whether a condition holds for some value of a variable, of which there is one."""
+    if _is(condition, True):
+        return condition
     target = ast.Name(target.id, ast.Store()) if isinstance(target, ast.Name) else deepcopy(target)
     every = ast.comprehension(target, iterable, [condition], 0)
     return _call(DECIDING["any"], ast.GeneratorExp(ast.Constant(True), [every]))

@@ -140,7 +140,8 @@ def looped(self, s, n):
         for <? x ;; x ;; m ?> in s.msgs:
             <? pass ;; pass ;; x = m ?>
             <? pass ;; if x.n == m.n and x != m: last = x ;; if x.n > m.n: seen = [] ;;
-                if x.n == s.at["a"]: return False ;; if <e:x>: seen.append(x.n) ;; if <e:x>: break ?>
+                if x.n == s.at["a"]: return False ;; if <e:x>: seen.append(x.n) ;; if <e:x>: break ;;
+                k = 6 // (x.n + m.n) ?>
     <? else ;; if n ?>:
         <? pass ;; seen.append(n) ;; last = B(n) ?>
     return <? len(seen) > 1 ;; last is not None and last.n > 0 ;; bool(seen) and m.n > 0 ;;

@@ -29,6 +29,8 @@ MUTANTS = [
     (rewriting, "for name in self._kept_names(part)}", "for name in ()}", folds.leaking_to_a_function),
     (rewriting, "if first in self.every_turn and", "if", folds.leaking_in_some_turns),
     (rewriting, " and binding not in ast.walk(node)", "", folds.leaking_from_an_inner_loop),
+    (rewriting, "if _is(condition, True):", "if isinstance(condition, ast.Constant):", folds.raising_in_a_loop),
+    (rewriting, "if _is(yes, True) and _is(no, True):", "if ast.dump(yes) == ast.dump(no):", folds.raising_in_a_loop),
     (rewriting, "CONSUMING - self.known", "CONSUMING", folds.leaking_by_another_name),
     (rewriting, "if consumer is not None:", "if False:", folds.shadowed),
     (purity, "and member not in _IN_PLACE", "", folds.appending_by_name),
@@ -63,7 +65,7 @@ def put_in_place(mutant: ModuleType, changed: pytest.MonkeyPatch) -> None:
                 changed.setattr(user, name, getattr(mutant, name))
 
 
-@pytest.mark.parametrize(("module", "right", "wrong", "judged"), MUTANTS)
+@pytest.mark.parametrize(("module", "right", "wrong", "judged"), MUTANTS, ids=[each[3].__name__ for each in MUTANTS])
 def test_mutants_are_caught(
     module: ModuleType, right: str, wrong: str, judged: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -281,6 +281,8 @@ def leaking_in_some_turns(s: Any) -> bool:
     for m in s.there:
         if m == 1:
             last = 0
+            if last > 1:
+                continue
         if last > 1 and m == 2:
             found += 1
     return found > 0
@@ -325,6 +327,21 @@ def ended(s: Any) -> bool:
 def raising(s: Any) -> bool:
     """A body raises, but only for an element that is there."""
     return s.limit > 0 or all(6 // (m - 2) for m in s.there if m > 1)
+
+
+def raising_in_a_loop(s: Any) -> bool:
+    """Statements that do nothing else raise."""
+    try:
+        for m in s.there:
+            for n in (m,):
+                rest = 6 // (n - 2)  # noqa: F841
+            if 6 // (m - 1) > 8:
+                pass
+            if m > 2:
+                return True
+    except ZeroDivisionError:
+        return True
+    return False
 
 
 def raising_or_not(s: Any) -> bool:
@@ -408,7 +425,7 @@ class InheritingTwice(Inheriting):
 
 CAREFUL = [
     *(appending, appending_elsewhere, consuming, of_a_generator, counting, shadowed, called_later, leaking),
-    *(leaking_in_some_turns, leaking_from_an_inner_loop, leaking_by_another_name),
+    *(raising_in_a_loop, leaking_in_some_turns, leaking_from_an_inner_loop, leaking_by_another_name),
     *(leaking_to_the_next, leaking_to_a_function, ended, raising_or_not, late, assigning, with_defaults),
     *(by_its_own_frame, by_a_cached_helper, appending_by_name, pushing, setting, Inheriting, InheritingTwice),
 ]
