@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from contextlib import suppress
 from functools import partial
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, Final
@@ -49,7 +50,10 @@ class Twins:
         if function.__code__ in self._made:  # a function inside a twin
             return function
         its = function.__globals__.get("__name__")  # the language wraps methods that have `where=` and the like
-        twin = self._rewritten(function) if self._reachable.is_user_code(function) or its == part.__name__ else None
+        twin = None
+        if self._reachable.is_user_code(function) or its == part.__name__:
+            with suppress(RecursionError):  # it is nested too deeply
+                twin = self._rewritten(function)
         self._twins[function] = function if twin is None else twin
         return self._twins[function]
 

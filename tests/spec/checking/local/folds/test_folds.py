@@ -466,6 +466,14 @@ def paths(judged: Judged, folds: bool) -> int:
     return tables.learned
 
 
+def test_a_function_that_is_nested_too_deeply_stays(tmp_path: Path) -> None:
+    """Copying its syntax tree would exceed the recursion limit."""
+    file, names = tmp_path / "deep.py", dict[str, Any](__name__=__name__)
+    file.write_text(f"def judged(s):\n    return any(m {'+ 0' * 900} > 2 for m in s.there)\n", encoding="utf-8")
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
+    assert Twins(Model(crowd(any_of_them)).hidden_state.reachable).of(names["judged"]) is names["judged"]
+
+
 def test_a_function_whose_source_has_changed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And so does one without a source."""
     monkeypatch.setattr("sys.dont_write_bytecode", True)
