@@ -22,7 +22,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import deepcopy
-from typing import Final, TypeVar, cast
+from typing import Final, cast
 
 from spec.checking.local.folds.purity import called_members, is_pure
 
@@ -39,7 +39,6 @@ LONGEST: Final = 100
 
 Scope = ast.FunctionDef | ast.Lambda
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
-N = TypeVar("N", bound=ast.AST)
 
 
 def rewritten(function: Scope, known: Collection[str]) -> Scope:
