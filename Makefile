@@ -78,7 +78,7 @@ long-instances long-systems: $(WIDE)
 long-instances:  ## part of long: pinned instances and anomalies
 long-instances: PART = tests/spec/atlas/test_instances.py tests/spec/checking/spark/test_instances.py tests/spec/atlas/test_anomalies.py
 
-long-engines:  ## part of long: the reference and the local engine, with 20,000 random systems (SYSTEMS_SEED=7 repeats a run) and killed runs
+long-engines:  ## part of long: the reference and the local engine, with 20,000 random systems and 10,000 with folds (SYSTEMS_SEED=7 FOLDS_SEED=7 repeats a run), and killed runs
 long-engines: PART = $(filter-out %/spark %.py,$(wildcard tests/spec/checking/*)) $(wildcard tests/spec/checking/test_*.py)
 
 long-reliability:  ## part of long: runs interrupted at random moments

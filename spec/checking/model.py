@@ -132,7 +132,7 @@ class CurrentEvaluation:
 class Model:
     """A specification under its constants, ready to be explored; with a goal, if there is one."""
 
-    def __init__(self, specification: SpecificationOrClass, goal: Goal | None = None):
+    def __init__(self, specification: SpecificationOrClass, goal: Goal | None = None, folds: bool = True):
         self.specification = specification = arguments.as_specification(specification)
         self.layout = Layout(specification.variables, specification.states)
         self.actions = specification.actions
@@ -153,6 +153,8 @@ class Model:
         """Sentences for traces; no engine evaluates them."""
         self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
         self.under_way = CurrentEvaluation()
+        self.folds = folds
+        """Whether engines that learn leave out memberships that do not matter (`spec.checking.local.folds`)."""
         self.opaque_rules = set[str]()
         """Names of actions and properties that were found to give other results on lazy values than on plain ones.
         Engines that learn evaluate them on plain values."""

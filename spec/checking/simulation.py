@@ -188,6 +188,7 @@ def simulate(
     shrinking: bool = True,
     on_progress: OnSimulationProgress = silent,
     release: str | None = None,
+    folds: bool = True,
 ) -> Simulation:
     """Walk through a specification at random, and report violations.
 
@@ -207,6 +208,7 @@ def simulate(
         shrinking: look for a shorter counterexample than the run's own.
         on_progress: called with statistics now and then.
         release: one of the system's `releases`, from which its constants were taken; the result records it.
+        folds: leave out memberships of a set that do not matter to a fold over it, as in `check`.
 
     Raises:
         UsageError: an unknown property, or an argument that is out of range or meaningless.
@@ -220,7 +222,7 @@ def simulate(
         first = as_integer("run", run, 1, MOST_RUNS)
         last = first + 1
     threads = arguments.as_workers(workers) or len(os.sched_getaffinity(0))
-    model = Model(arguments.as_specification(specification, release))
+    model = Model(arguments.as_specification(specification, release), folds=folds)
     specification = model.specification
     walks = Walks(
         model, selected_numbers(model, arguments.as_names("properties", properties), deadlock), steps, seed, policy

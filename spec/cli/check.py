@@ -23,6 +23,7 @@ from spec.cli.options import (
     MAX_DEPTH,
     MAX_STATES,
     MEMORY,
+    NO_FOLDS,
     PLACE,
     PROPERTIES,
     REPORTS,
@@ -85,6 +86,7 @@ if TYPE_CHECKING:
     "--run-dir", type=PLACE, metavar="DIR", help="Keep the run in this directory, so that it can be resumed."
 )
 @single_value("--resume", type=PLACE, metavar="DIR", help="Resume the run kept in this directory.")
+@NO_FOLDS
 @TRACE
 @REPORTS
 @JUNIT
@@ -112,6 +114,7 @@ def check(
     memory: int | None,
     run_dir: Path | None,
     resume: Path | None,
+    no_folds: bool,
     trace: Path | None,
     reports: tuple[Path, ...],
     junit: Path | None,
@@ -160,6 +163,7 @@ def check(
             accept_vacuous=accept_vacuous,
             profile=profile,
             release=release,
+            folds=not no_folds,
         )
     result = with_known_anomalies(result)
     if as_json:

@@ -168,6 +168,11 @@ OWN = single_value(
     metavar="FILE:Class",
     help="Your own specification to follow the file on; default: the system of kafkaspec that the file names.",
 )
+NO_FOLDS = click.option(
+    "--no-folds",
+    is_flag=True,
+    help="Read the membership of every element where the specification iterates over a set: slower, the same result.",
+)
 DEADLOCK = click.option("--deadlock", is_flag=True, help="Report a state without an enabled action as an error.")
 
 

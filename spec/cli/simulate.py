@@ -16,6 +16,7 @@ from spec.cli.options import (
     COLOUR,
     COUNT,
     DEADLOCK,
+    NO_FOLDS,
     PROPERTIES,
     TRACE,
     WORKERS,
@@ -50,6 +51,7 @@ from spec.cli.streams import print_result
 @WORKERS
 @PROPERTIES
 @DEADLOCK
+@NO_FOLDS
 @TRACE
 @BRIEF
 @COLOUR
@@ -67,6 +69,7 @@ def simulate(
     workers: int | None,
     properties: tuple[str, ...],
     deadlock: bool,
+    no_folds: bool,
     trace: Path | None,
     brief: bool,
     as_json: bool,
@@ -97,6 +100,7 @@ def simulate(
         properties=properties,
         deadlock=deadlock,
         release=full_release,
+        folds=not no_folds,
     )
     if found.failing_run is not None:
         words = ["kafkaspec", "simulate", system]

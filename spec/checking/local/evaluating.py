@@ -28,8 +28,12 @@ class EvaluationView:
         """An instance as a function without arguments, on the state seen here."""
         found = self._bound.get(id(instance))
         if found is None:
-            found = self._bound[id(instance)] = instance.on(self.s)
+            found = self._bound[id(instance)] = self.runnable(instance).on(self.s)
         return found
+
+    def runnable(self, instance: Instance) -> Instance:
+        """The instance in the form that runs here."""
+        return instance
 
     def step(self) -> Any:
         """The step from the state before to this one.
@@ -114,7 +118,9 @@ class Judge:
         return self.rule
 
     def _asked_of(self, view: EvaluationView) -> Any:
-        return self.instance(view.then, view.step(), view.s) if self.over_steps else view.bound(self.instance)()
+        if self.over_steps:
+            return view.runnable(self.instance)(view.then, view.step(), view.s)
+        return view.bound(self.instance)()
 
 
 Evaluated = Act | Judge

@@ -29,18 +29,31 @@ if TYPE_CHECKING:
     from spec.checking.local.lenses import IntegerLens, Lens, PartsLens, RecordLens, SubsetLens
 
 
+class Unknown(BaseException):
+    """Code that is only tried reads a slot that is not known."""
+
+
 class ReadSlots(dict[int, int]):
     """The slots that were read, in order, with their codes. Looking up a slot reads it."""
 
-    __slots__ = ("held", "places", "registers")
+    __slots__ = ("held", "iterated", "left_out", "places", "registers", "trying")
 
     def __init__(self, places: abc.Sequence[tuple[int, int, int]], registers: abc.Sequence[int]):
         self.places, self.registers = places, registers
         """The register, shift and mask of each slot; and the words in the registers."""
         self.held: list[Lens] = []
         """The places whose values were handed out unread."""
+        self.left_out = set[int]()
+        """Memberships that were not read because they do not matter (`folds`), unless they were read later."""
+        self.iterated = False
+        """Whether code iterated over a set."""
+        self.trying = 0
+        """While code is only tried, and may read nothing that is not known (`folds`): the number of elements for it,
+        multiplied where such code tries other code. Otherwise 0."""
 
     def __missing__(self, slot: int) -> int:
+        if self.trying:
+            raise Unknown
         register, shift, mask = self.places[slot]
         code = self[slot] = self.registers[register] >> shift & mask
         return code
@@ -377,6 +390,7 @@ class LazySet(Lazy):
         return number is not None and self._is(self.members[number])
 
     def __iter__(self) -> Iterator[Any]:
+        self.seen.iterated = True
         return (element for element, member in zip(self.lens.order, self.members, strict=True) if self._is(member))
 
     def __len__(self) -> int:

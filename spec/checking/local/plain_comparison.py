@@ -3,12 +3,13 @@
 A path makes a claim about all states that agree with it in the slots that were read. It is compared in the state in
 which it was recorded, and now and then in one whose other parts come from another state. An evaluation that held an
 unread value, and neither read it nor wrote it anywhere, may have detected that it is lazy: it is compared with other
-values there. An evaluation that held no unread value has seen only plain values: there is nothing to compare.
+values there. One that left out memberships of sets (`folds`) is compared with all of these reversed. An evaluation
+that held no unread value has seen only plain values: there is nothing to compare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -44,6 +45,8 @@ class Claim(NamedTuple):
     writes: Writes
     unused: Collection[Lens]
     """The places of values that it held unread, and neither read nor wrote."""
+    left_out: Collection[int] = ()
+    """The slots of memberships that do not matter, it claims (`folds`)."""
 
 
 class Refuted(Exception):
@@ -91,6 +94,8 @@ class PlainComparison:
         self._require(evaluate, at, claim)
         if mixed:
             self._require(evaluate, self._mixed(at, elsewhere, claim.reads), claim)
+        if claim.left_out:
+            self._require(evaluate, self._reversed(at, claim.left_out), claim)
         if claim.unused and (tried := (evaluate, *claim.unused)) not in self._tried:
             self._tried.add(tried)
             for other in self._with_other_values(at, claim.unused):
@@ -108,6 +113,16 @@ class PlainComparison:
                 else:
                     before = before & ~mask | bits
             yield at._replace(here=here, before=before)
+
+    def _reversed(self, at: Surroundings, memberships: Iterable[int]) -> Surroundings:
+        """The same surroundings, with each of these memberships reversed."""
+        here, before = at.here, at.before
+        for slot in memberships:
+            if slot < self.n_slots:
+                here ^= self._masks[slot]
+            else:
+                before ^= self._masks[slot - self.n_slots]
+        return at._replace(here=here, before=before)
 
     def _values_of(self, lens: Lens) -> list[tuple[int, int]]:
         """Some possible values of a place: the mask of its bits in a packed state, and the bits of each value."""

@@ -64,6 +64,7 @@ class Probe:
 
     def __init__(self, model: Model, properties: Sequence[int]):
         self._model, self._recorder = model, Recorder(model)
+        self._recorder.folds_from = min(1, self._recorder.folds_from)  # from the first path on, if at all
         self._in_states, self._in_steps = split_properties(model, properties)
         record, slots = self._recorder, self._recorder.slots
         self._places = [*zip(slots.registers, slots.shifts, slots.masks, strict=True)]
@@ -143,16 +144,25 @@ class Probe:
         for each in self._instances:
             if not self._is_known(each.root, registers):
                 began, node = time.thread_time(), each.root
-                reads = each.record(registers).reads
+                recorded = each.record(registers)
                 seconds += time.thread_time() - began
                 paths += 1
                 each.paths += 1
-                for slot, code in reads:
+                if recorded.anew:
+                    self._forget(each.rule)
+                    node = each.root
+                for slot, code in recorded.reads:
                     node.slot = slot
                     node = node.following.setdefault(code, _Node())
                 node.slot = END
         self._states += 1
         return Learned(paths, seconds)
+
+    def _forget(self, rule: str) -> None:
+        """Forget the paths of a rule that is recorded otherwise from now on."""
+        for each in self._instances:
+            if each.rule == rule:
+                each.root = _Node()
 
     def _is_known(self, node: _Node | None, registers: Sequence[int]) -> bool:
         while node is not None and node.slot >= 0:

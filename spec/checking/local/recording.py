@@ -10,18 +10,20 @@ the slots of a recorded path share its outcome. The tables of `tables` rest on t
 Evaluations see lazy values (`lazy`). Where these cannot stand for plain ones, which shows in an exception, the
 evaluation is repeated on plain values, and every cell it uses is read whole. So a recorded exception is one that
 plain values raise. Code that could distinguish lazy values from plain ones (`transparency`) gets plain ones from the
-start. And each path is compared with the result on plain values (`plain_comparison`).
+start. And each path is compared with the result on plain values (`plain_comparison`). A rule that has many paths
+over sets is recorded by its twin, which reads fewer memberships (`folds`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
 from spec.checking.local.evaluating import Act, Evaluated, EvaluationView, Judge, NoStep, outcome_on_plain_values
+from spec.checking.local.folds.twins import Twins
 from spec.checking.local.lazy import Copy, ReadSlots, Writes
 from spec.checking.local.lenses import Lens, Lenses, NotRepresentable, RecordLens
 from spec.checking.local.outcomes import ENABLED, LEFT
@@ -31,9 +33,12 @@ from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.language.cells import Cell, CellRow
 from spec.language.errors import TOO_DEEP, OutOfDomain
-from spec.language.rules import Action, Instance
+from spec.language.rules import Action, Instance, Property
 from spec.language.state import Values
 from spec.language.words import Step
+
+FOLDS_FROM = 1_000
+"""The paths over a set from which on a rule's twin is recorded (`folds`). Fewer take less time than making twins."""
 
 
 class Recorded(NamedTuple):
@@ -44,6 +49,8 @@ class Recorded(NamedTuple):
     outcome: int
     """USUAL, FOUND or CLOSED, LEFT, FAILED; ENABLED."""
     writes: Writes
+    anew: bool = False
+    """Whether from now on this rule is recorded otherwise, so that its earlier paths must be forgotten."""
 
 
 @dataclass(frozen=True)
@@ -95,6 +102,9 @@ class Recorder:
         self._comparison = PlainComparison(model, 2 * self.n_slots)
         self._cell_of = [place.cell for place in model.layout.slots]
         self._done: dict[int, int] = {}
+        self._iterating: dict[str, int] = {}
+        """By rule, the paths that iterate over a set."""
+        self.folds_from = FOLDS_FROM if model.folds else 0
         self.opaque = {*opaque(model), *model.opaque_rules}
         """The actions and properties that get plain values, by name."""
 
@@ -134,12 +144,24 @@ class Recorder:
         self.model.under_way.now = self._error_in, evaluate, registers
         outcome, writes, lazily = self._outcome(evaluate, seen)
         done = self._done[id(evaluate)] = self._done.get(id(evaluate), 0) + 1
+        if seen.iterated and self._begins_to_fold(evaluate):
+            return self._recorded(evaluate, registers)._replace(anew=True)
         now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on, also on plain values, to find chance
         if now_and_then or (lazily and seen.held):
-            claim = Claim(seen, outcome, writes, self._unused(seen, writes) if lazily else ())
+            unused, left_out = (self._unused(seen, writes), seen.left_out - seen.keys()) if lazily else ((), ())
+            claim = Claim(seen, outcome, writes, unused, left_out)
             self._compare(evaluate, registers, claim, now_and_then)
         self.model.under_way.now = None
         return Recorded(tuple(seen.items()), outcome, writes)
+
+    def _begins_to_fold(self, evaluate: Evaluated) -> bool:
+        """Whether a rule that iterated over a set has so many paths that from now on its twin is recorded."""
+        paths = self._iterating[evaluate.rule] = self._iterating.get(evaluate.rule, 0) + 1
+        if paths == self.folds_from:
+            rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
+            every = [each.instances for each in rules]
+            self._lazily.fold(next(its for its in every if any(one is evaluate.instance for one in its)))
+        return paths == self.folds_from
 
     def _outcome(self, evaluate: Evaluated, seen: ReadSlots) -> tuple[int, Writes, bool]:
         """The outcome, and the writes; and whether they come from lazy values."""
@@ -286,9 +308,20 @@ class _LazyStepView(_SeenView):
         here.values, before.values = _LazyCells(self.lenses), _LazyCells(lenses_before)
         super().__init__(model, n_slots, here, before)
         at = self.first_step_slot
+        self._twins = Twins(model.hidden_state.reachable)
+        self._twin_of: dict[int, Instance] = {}
         self._step = RecordLens(
             at, None, Step, {"action": _ActionName(at, self), "parameters": _Parameters(at, self)}
         )
+
+    def runnable(self, instance: Instance) -> Instance:
+        return self._twin_of.get(id(instance), instance)
+
+    def fold(self, instances: Iterable[Instance]) -> None:
+        """From now on run the twins of these instances, which read no more of a set than matters (`folds`)."""
+        for instance in instances:
+            self._twin_of[id(instance)] = replace(instance, run=self._twins.of(instance.run))
+            self._bound.pop(id(instance), None)
 
     def step(self) -> Any:
         return self._step.look(self.seen)

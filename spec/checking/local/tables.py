@@ -221,6 +221,8 @@ class DecisionTables:
             return
         began, table = time.perf_counter(), self.all[number]
         recorded = self._recorded(table, registers)
+        if recorded.anew:
+            self._forget(table)
         if self.symmetry is not None:
             self._compare(table, registers)
         self._insert(number, recorded, registers)
@@ -261,6 +263,12 @@ class DecisionTables:
     def _name_of(self, table: DecisionTable) -> str:
         rules = self.model.actions if table.kind == "action" else self.model.properties
         return rules[table.number].name
+
+    def _forget(self, table: DecisionTable) -> None:
+        """Forget the paths of a rule. What masks and effects say of it stays true."""
+        for number, other in enumerate(self.all):
+            if (other.kind, other.number) == (table.kind, table.number):
+                self.root.view[number] = 0
 
     def _compare(self, table: DecisionTable, registers: Sequence[int]) -> None:
         """Compare an evaluation with itself under other names, see `spec.checking.symmetry.renamings`."""

@@ -340,6 +340,7 @@ class _Search:
             self.options.properties,
             self.options.symmetry,
             frozenset(self.model.opaque_rules),
+            self.model.folds,
             level,
             decided,
             shares(self.directory, level, parallelism, largest),

@@ -56,6 +56,8 @@ class Job:
     """Whether each state represents its orbit."""
     opaque_rules: frozenset[str]
     """See `Model.opaque_rules`."""
+    folds: bool
+    """See `Model.folds`."""
     level: int
     """The level whose states are expanded; it is committed."""
     decided: frozenset[int]
@@ -149,7 +151,7 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
             gc.unfreeze()  # Spark collects the objects of the earlier run when this task has ended
         worker = _worker = None  # before a new one is made: each takes much memory
         quota = _quota_of(job)
-        model = Model(*unpickled(job.specification))
+        model = Model(*unpickled(job.specification), folds=job.folds)
         model.opaque_rules.update(job.opaque_rules)
         worker = WorkerState(job.directory, work_on(model, job.properties, quota, by_orbits=job.by_orbits), quota)
     try:
@@ -162,8 +164,9 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
 
 def _is_for(worker: WorkerState, job: Job) -> bool:
     """Whether a worker has begun the run that a job continues."""
-    known = worker.directory, worker.work.properties, frozenset(worker.work.model.opaque_rules)
-    return known == (job.directory, job.properties, job.opaque_rules)
+    model = worker.work.model
+    known = worker.directory, worker.work.properties, frozenset(model.opaque_rules), model.folds
+    return known == (job.directory, job.properties, job.opaque_rules, job.folds)
 
 
 @contextmanager

@@ -21,6 +21,8 @@ import click
 import pytest
 
 from spec.atlas.anomalies import read
+from spec.checking.local.recording import Recorder
+from spec.checking.model import Model
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.engine import DRIVER_LEVEL
 from spec.checking.traces.lines import Line
@@ -398,6 +400,22 @@ def test_actions_never_taken_are_named(ask: Ask) -> None:
 def test_the_result_names_the_engine_that_explored(ask: Ask, engine: str, chosen: str) -> None:
     """With `--engine auto`, it names the chosen engine."""
     assert ask("check", "own.py:Counter", "--engine", engine, "--json").json()["engine"] == chosen
+
+
+@pytest.mark.parametrize("command", [["check", "--engine", "local"], ["simulate", "--runs", "1", "--seed", "7"]])
+@pytest.mark.parametrize("folds", [True, False])
+def test_folds_can_be_turned_off(ask: Ask, monkeypatch: pytest.MonkeyPatch, command: list[str], folds: bool) -> None:
+    """Then rules are recorded as they stand."""
+    asked, make = set[bool](), Recorder.__init__
+
+    def noted(self: Recorder, model: Model) -> None:
+        make(self, model)
+        if model.specification.name == "counter":  # kernels are loaded with another one
+            asked.add(self.folds_from > 0)
+
+    monkeypatch.setattr(Recorder, "__init__", noted)
+    ask(*command, "own.py:Counter", *([] if folds else ["--no-folds"]))
+    assert asked == {folds}
 
 
 def test_spark_without_a_job_says_so(ask: Ask) -> None:

@@ -1,0 +1,19 @@
+"""Folds over a state's set, recorded without reading what does not matter.
+
+A fold is `any`, `all`, a comprehension or a `for` loop. Over a set of the state it reads the membership of every
+possible element, so nearly every state takes a path of its own. But most elements do not matter: the condition on
+them is false, whether the set has them or not.
+
+So lazy recording runs *twins* of a specification's functions. A twin tries the body of a fold for an element before
+it reads whether the set has that element. If the body contributes nothing, and reads nothing that is not known yet,
+the membership is not read. Otherwise it is read first, and everything is as without folds: exceptions, short circuits
+and the order of reads.
+
+- `sources` finds the syntax tree of a function, `rewriting` makes that of its twin, and `twins` the function;
+- `purity` says which bodies may be tried: those whose evaluation has no effect;
+- `speculation` is what twins call.
+
+Only lazy recording runs twins, and only of a rule that has many paths. The reference engine, traces, and the
+comparison of each path with plain values run functions as their author wrote them. What cannot be rewritten exactly
+stays as it is.
+"""

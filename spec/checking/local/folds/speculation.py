@@ -1,0 +1,81 @@
+"""What twins call: the members of a set that matter to the body of a fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from types import CodeType, FunctionType
+from typing import Any, Final
+
+from spec.checking.local.folds.purity import Purity, stays
+from spec.checking.local.lazy import LazySet
+
+PATIENCE: Final = 100
+"""Elements that all mattered to a body, after which it is no longer tried."""
+BREADTH: Final = 4_096
+"""The most elements for which a body within a body is tried, counted for all elements of the outer set."""
+
+
+class Speculation:
+    """Tries the bodies of folds before memberships are read."""
+
+    def __init__(self, purity: Purity):
+        self._purity = purity
+        self._in_vain: dict[CodeType, int] = {}
+        """By probe, how many elements it was tried for as long as all of them mattered; -1 if some did not."""
+
+    def members(
+        self, of: Any, probe: Callable[[Any], Iterator[Any]], calls: Collection[str], holds: bool = True
+    ) -> Any:
+        """What a fold iterates over, without elements that do not matter to it.
+
+        Args:
+            of: anything; all but a state's set remains as it is.
+            probe: a generator for one element, which yields something true if the element matters.
+            calls: the members that the probe calls.
+            holds: whether the probe says what the fold does.
+        """
+        if type(of) is not LazySet or not holds:
+            return of
+        assert isinstance(probe, FunctionType)
+        return self._mattering(of, probe) if self._purity.of(probe, calls) else of
+
+    def _mattering(self, of: LazySet, probe: FunctionType) -> Iterator[Any]:
+        seen = of.seen
+        for element, member in zip(of.lens.order, of.members, strict=True):
+            if type(member) is not bool and member not in seen and not self._matters(of, probe, element):
+                seen.left_out.add(member)
+            elif of._is(member):
+                yield element
+
+    def _matters(self, of: LazySet, probe: FunctionType, element: Any) -> bool:
+        """Whether an element matters, or nobody can say without reading more.
+
+        A path must read the same whenever it is recorded. So a body is given up only if no element was ever left out.
+        """
+        seen, in_vain = of.seen, self._in_vain.get(probe.__code__, 0)
+        trying, elements = seen.trying, len(of.members)
+        if in_vain >= PATIENCE or trying * elements > BREADTH:
+            return True
+        if not all(map(_cell_stays, probe.__code__.co_freevars, probe.__closure__ or ())):
+            return True
+        seen.trying = max(trying, 1) * elements
+        try:
+            matters = any(probe(element))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # also that more must be read; if the element is a member, its turn raises again
+            matters = True
+        finally:
+            seen.trying = trying
+        if in_vain >= 0:
+            self._in_vain[probe.__code__] = in_vain + 1 if matters else -1
+        return matters
+
+
+def _cell_stays(name: str, cell: Any) -> bool:
+    if name.startswith("."):  # ours
+        return True
+    try:
+        return stays(cell.cell_contents)
+    except ValueError:  # not assigned yet
+        return True

@@ -1,0 +1,76 @@
+"""A system whose rule a test fills in, with every state at the beginning; and what an engine finds in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import pytest
+
+from spec.checking.check import check
+from spec.checking.exploration import Engine
+from spec.checking.local import LocalEngine, recording
+from spec.checking.model import EvaluationFailed
+from spec.checking.reference import ReferenceEngine
+from spec.language import Specification, State, action, initial, integers, require, subset_of, variable
+
+Judged = Callable[[Any], bool] | type["Crowd"]
+"""A function of the state, or a class with one."""
+
+
+class CrowdState(State):
+    """Members of a crowd, and a number."""
+
+    there: frozenset[int] = variable("Members.", of=lambda self: subset_of(range(4)))
+    limit: int = variable("A number.", of=lambda self: integers(0, 3))
+
+
+class Crowd(Specification[CrowdState]):
+    """All states are initial. An action is enabled where a function of the state is true."""
+
+    @initial(there=subset_of(range(4)), limit=range(4))
+    def begin(self, s: CrowdState, there: frozenset[int], limit: int) -> None:
+        s.there, s.limit = there, limit
+
+    @action
+    def act(self, s: CrowdState) -> None:
+        require(self.judged(s))
+
+    def judged(self, s: CrowdState) -> bool:
+        """The function of a test."""
+        raise NotImplementedError
+
+    def helped(self, s: CrowdState, n: int) -> bool:
+        """A helper that folds."""
+        return any(m == n for m in s.there)
+
+
+class Found(NamedTuple):
+    """What an engine finds."""
+
+    enabled: int | str
+    """The number of states in which the function is true; or how it fails."""
+    opaque: tuple[str, ...]
+    """Rules whose paths plain values refuted."""
+
+
+def crowd(judged: Judged) -> Specification:
+    """The system with this function."""
+    cls = judged if isinstance(judged, type) else type("Judging", (Crowd,), {"judged": lambda self, s: judged(s)})
+    made: Specification = cls()
+    return made
+
+
+def found(judged: Judged, engine: Engine) -> Found:
+    """What an engine finds about a function of the state."""
+    try:
+        result = check(crowd(judged), engine=engine, keep_going=True)
+    except EvaluationFailed as failure:
+        return Found(str(failure), ())
+    return Found(result.actions[0].enabled, result.opaque_rules)
+
+
+def require_agreement(judged: Judged, changed: pytest.MonkeyPatch) -> None:
+    """Require that folds, from the first path on, find in every state what the reference engine finds."""
+    changed.setattr(recording, "FOLDS_FROM", 1)
+    assert found(judged, LocalEngine(1)) == found(judged, ReferenceEngine())

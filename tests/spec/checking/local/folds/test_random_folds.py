@@ -1,0 +1,71 @@
+"""Random specifications with folds give the same whole results on the local and on the reference engine.
+
+`FOLDS_SEED=7 make long-engines` repeats the systems of a run; the seed is in the names of the tests.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from spec.checking.check import check
+from spec.checking.local import LocalEngine, recording
+from spec.checking.reference import ReferenceEngine
+from spec.checking.result import Result
+from tests.seeds import seed_of_this_run
+from tests.spec.checking.everywhere import checked, same, whole
+from tests.spec.checking.local.folds.fold_systems import fold_systems
+from tests.spec.checking.random_systems import loaded, unsurprised
+
+SEED = seed_of_this_run("FOLDS_SEED")
+FROM = (1, 4)
+"""Paths from which on folds are recorded: the first, or a later one, before which others were recorded plainly."""
+
+
+def compare(text: str, directory: Path, changed: pytest.MonkeyPatch) -> None:
+    """Require that both engines say the same about a system, and that no recorded path is refuted."""
+    options: dict[str, Any] = {"keep_going": True, "max_states": 200}
+    opaque_rules: list[str] = []
+
+    def by_tables() -> Result:
+        result = check(system, engine=LocalEngine(1), **options)
+        opaque_rules.extend(result.opaque_rules)
+        return result
+
+    with loaded(text, directory) as system:
+        expected = checked(system, ReferenceEngine(), **options)
+        for changed_from in FROM:
+            changed.setattr(recording, "FOLDS_FROM", changed_from)
+            same(f"folds from {changed_from}", whole(by_tables), expected)
+            assert not opaque_rules
+
+
+def compare_random(number: int, systems: int, directory: Path, changed: pytest.MonkeyPatch) -> None:
+    """Compare so many systems; Hypothesis reports the smallest that differs."""
+    changed.setattr("sys.dont_write_bytecode", True)
+    random = settings(
+        max_examples=systems,
+        deadline=None,
+        database=None,
+        derandomize=False,
+        phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )
+    with unsurprised():
+        random(seed(SEED + number)(given(text=fold_systems())(lambda text: compare(text, directory, changed))))()
+
+
+@pytest.mark.parametrize("number", [pytest.param(0, id=f"FOLDS_SEED={SEED}")])
+def test_folds_agree(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A few on every commit."""
+    compare_random(number, 40, tmp_path, monkeypatch)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("number", [pytest.param(at, id=f"{at}, FOLDS_SEED={SEED}") for at in range(1, 51)])
+def test_many_folds_agree(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """10,000 in all."""
+    compare_random(number, 200, tmp_path, monkeypatch)
