@@ -2,8 +2,8 @@
 
 Philosophers sit round a table, with a fork between any two neighbours. A philosopher hands a dirty fork to its
 neighbour, and cleans it first. It eats once it holds both its forks and both are clean; eating makes them dirty, so
-that the neighbours get them next. If one fork were enough, neighbours would eat at the same time (`--without
-both_forks`).
+that the neighbours get them next. If one fork were enough, two neighbours could eat at once
+(`--without both_forks`).
 
 A philosopher looks at its forks in one step, and hands over at most one in it. Left out: requests for forks, so a
 dirty fork goes even to a neighbour that is not hungry.

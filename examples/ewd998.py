@@ -49,9 +49,7 @@ class Ring(State):
     """Nodes, the messages between them, and the token."""
 
     active: Total[Node, bool] = variable("Whether each node is active.")
-    colour: Total[Node, Colour] = variable(
-        "The colour of each node: black if it may have received since the token passed."
-    )
+    colour: Total[Node, Colour] = variable("Black, if a node may have received since the token passed.")
     counter: Total[Node, Counter] = variable("The messages that each node has sent, less those it has received.")
     pending: Total[Node, Pending] = variable("The number of messages on their way to each node.")
     token: Token = variable("The token.")
@@ -131,7 +129,7 @@ class EWD998(Specification[Ring]):
 
     @invariant
     def safra(self, s: Ring) -> bool:
-        """Why it works: the token is right about the nodes that it has passed, or node 0 will not trust it."""
+        """The token is right about the nodes that it has passed, or node 0 will not trust it."""
         ahead, passed = range(s.token.node + 1), range(s.token.node + 1, self.nodes)
         return sum(s.counter.values()) == sum(s.pending.values()) and (
             (not any(s.active[node] for node in passed) and s.token.sum == sum(s.counter[node] for node in passed))

@@ -2,8 +2,8 @@
 
 A process that wants to enter sends a request, with the time of its logical clock, to all others, and waits until all
 have acknowledged it. It enters if its request goes before all others that it knows of: the lower time goes first, and
-if times are equal, the lower process. A process that leaves tells the others that its request is done. Without this
-order, two processes whose requests are acknowledged would both enter (`--without in_order`).
+if times are equal, the lower number of a process. A process that leaves tells the others that its request is done.
+Without this order, two processes whose requests are acknowledged could both enter (`--without in_order`).
 
 Messages between two processes arrive in the order in which they were sent. Left out: crashes, lost messages.
 
@@ -44,16 +44,12 @@ Message = Request | Literal["acknowledge", "release"]
 
 
 class Processes(State):
-    """Processes, and the messages between them."""
+    """Processes, and the messages between them; a request is known by the time of its sender's clock."""
 
     clock: Total[Process, Clock] = variable("The clock of each process.")
-    requests: Total[tuple[Process, Process], Clock | None] = variable(
-        "The first process knows this request of the second."
-    )
-    acknowledged: Total[Process, frozenset[Process]] = variable(
-        "Those that have acknowledged each process's request."
-    )
-    network: Total[tuple[Process, Process], tuple[Message, ...]] = variable("Messages to the second from the first.")
+    requests: Total[tuple[Process, Process], Clock | None] = variable("The second's request, known to the first.")
+    acknowledged: Total[Process, frozenset[Process]] = variable("Those that acknowledged each request.")
+    network: Total[tuple[Process, Process], tuple[Message, ...]] = variable("Messages from the first to the second.")
     critical: frozenset[Process] = variable("The processes in the critical section.")
 
 

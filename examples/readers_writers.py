@@ -1,8 +1,7 @@
 """Readers and writers: many may read at a time, but a writer is alone; a queue serves them in turn.
 
 An actor that wants to read or write joins the queue. The first in the queue is let in if no actor writes; a writer
-must also wait until no actor reads. If it did not, it would change what others are reading (`--without
-wait_for_readers`).
+must also wait until no actor reads. Otherwise it would change what others are reading (`--without wait_for_readers`).
 
 An actor may wait to read and to write at once, and may ask again while it reads or writes. Left out: what is read and
 written, and actors that give up.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import permutations, product
 from typing import Any
 
 import pytest
@@ -57,6 +58,27 @@ def put(row: tuple[Any, ...], at: int, value: Any) -> tuple[Any, ...]:
     return (*row[:at], value, *row[at + 1 :])
 
 
+def images(state: State, values: int) -> Iterator[State]:
+    """Return all forms of a state under renaming of acceptors and of values."""
+    highest, last, messages = state
+    for names, others in product(permutations(range(len(highest))), permutations(range(values))):
+        value = dict([*enumerate(others), (-1, -1)])
+        renamed = set[tuple[Any, ...]]()
+        for kind, *rest in messages:
+            if kind == "1b":
+                acceptor, ballot, (voted, of) = rest
+                renamed.add((kind, names[acceptor], ballot, (voted, value[of])))
+            elif kind == "2a":
+                renamed.add((kind, rest[0], value[rest[1]]))
+            elif kind == "2b":
+                renamed.add((kind, names[rest[0]], rest[1], value[rest[2]]))
+            else:
+                renamed.add((kind, *rest))
+        at = [names.index(number) for number in range(len(names))]
+        votes = tuple((last[number][0], value[last[number][1]]) for number in at)
+        yield tuple(highest[number] for number in at), votes, frozenset(renamed)
+
+
 @pytest.mark.parametrize("engine", ["reference", pytest.param("local", marks=pytest.mark.long)])
 def test_it_has_the_published_states(engine: str) -> None:
     """TLC's figures for MCPaxosTiny.cfg (three acceptors, two values, ballots 0 and 1), as recorded in its manifest.
@@ -86,3 +108,11 @@ def test_a_leader_that_ignores_votes_has_two_values_chosen(engine: str) -> None:
     assert (result.verdict, figures(result)) == ("violated", expected.figures)
     assert result.counterexample is not None
     assert result.counterexample.broken == "agreement"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ENGINES)
+def test_orbits_equal_brute_force(engine: str) -> None:
+    """The expected number comes from every renaming of every state; acceptors and values are two sorts."""
+    apart = {frozenset(images(state, 2)) for state in plain(3, 2, 2).states}
+    assert checked("paxos", engine, symmetry=True).distinct_states == len(apart) == 443
