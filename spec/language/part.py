@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial, wraps
 from itertools import product
@@ -36,8 +36,9 @@ from spec.language.domains import (
     choices_of,
     not_too_deep,
 )
-from spec.language.errors import DoesNotExist, OutOfDomain, SpecificationError, safe_repr
+from spec.language.errors import SpecificationError, safe_repr
 from spec.language.members import Members, MembersOfDomain, MembersOfMapping
+from spec.language.ranges import SILENT, Ranges
 from spec.language.rules import Action, Instance, Property, View, sort_of
 from spec.language.signatures import check_parameters, parameters_of, type_of
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_of_fields
@@ -205,61 +206,25 @@ class Part(Generic[S], metaclass=Body):
         found = found.keys() if isinstance(found, MembersOfMapping) else found
         return found.domain if isinstance(found, MembersOfDomain) else None
 
-    def _instances(self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
+    def _ranges(self, mark: Mark, domains: Mapping[str, Domain[Any]]) -> Ranges | None:
+        """The parameters of a rule, if some range over part of the state."""
+        there = {name: given for name, given in mark.parameters.items() if isinstance(given, OfState)}
+        certain = [name for name, given in there.items() if self._members(given) is not None]
+        return Ranges(self, domains, {name: it.given for name, it in there.items()}, certain) if there else None
+
+    def _instances(
+        self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]], ranges: Ranges | None = None
+    ) -> tuple[Instance, ...]:
         method = getattr(self, name)
-        there = {each: given.given for each, given in mark.parameters.items() if isinstance(given, OfState)}
         if mark.of:
             method = self._of_their_steps(name, mark, method)
         if mark.where is not None:
             method = self._only_where(mark, method)
-        first = method
-        if there:
-            method = self._only_there(mark.kind, method, there)
-            first = self._only_of_their_types(method, {each: (given, domains[each]) for each, given in there.items()})
+        run, untested = (ranges.only_there(mark.kind, method), method) if ranges else (method, None)
         try:
-            found = tuple(Instance(choice, method) for choice in choices_of(domains))
-            return (replace(found[0], run=first), *found[1:]) if there and found else found
+            return tuple(Instance(choice, run, untested=untested) for choice in choices_of(domains))
         except SpecificationError as wrong:
             raise SpecificationError(f"{mark.kind} {name}: parameters {wrong}") from None
-
-    def _only_there(
-        self, kind: str, method: Callable[..., Any], there: Mapping[str, Callable[[Any, Any], Any]]
-    ) -> Callable[..., Any]:
-        """The method, limited to parameter values that are present in the state."""
-
-        @wraps(method)
-        def of_those(s: State, **parameters: Any) -> Any:
-            for each, given in there.items():
-                if not _is_in(parameters[each], given(self, s), each):
-                    if kind == "action":
-                        raise DoesNotExist(each, given)
-                    return SILENT[kind]
-            return method(s, **parameters)
-
-        return of_those
-
-    def _only_of_their_types(
-        self, method: Callable[..., Any], there: Mapping[str, tuple[Callable[[Any, Any], Any], Domain[Any]]]
-    ) -> Callable[..., Any]:
-        """The same for the first instance, which also checks in each state that parameters stay within their domains.
-
-        A parameter that ranges over a set, tuple or mapping of the state as it is needs no check.
-        """
-        computed = {each: its for each, its in there.items() if self._members(OfState(its[0])) is None}
-
-        @wraps(method)
-        def of_their_types(s: State, **parameters: Any) -> Any:
-            for each, (given, domain) in computed.items():
-                held = given(self, s)
-                for value in held if isinstance(held, Iterable) else ():
-                    if value not in domain:
-                        wrong = OutOfDomain(value, str(domain))
-                        raise SpecificationError(
-                            f"parameter {each}: its range in this state exceeds its type: {wrong}"
-                        )
-            return method(s, **parameters)
-
-        return of_their_types if computed else method
 
     def _only_where(self, mark: Mark, method: Callable[..., Any]) -> Callable[..., Any]:
         """The property, limited to states in which its `where=` holds."""
@@ -401,12 +366,15 @@ class Part(Generic[S], metaclass=Body):
         found: list[Action] = []
         for name, function, mark in self._of_kind("action"):
             domains = self._domains(name, mark)
-            instances = self._instances(name, mark, domains)
+            ranges = self._ranges(mark, domains)
+            instances = self._instances(name, mark, domains, ranges)
             if mark.family is None:
                 actor, receiver = (self._in_words(name, lane) for lane in (_actor_of(mark, domains), mark.receiver))
-                found.append(Action(name, sentence_of(function), domains, instances, name, actor, receiver))
+                found.append(
+                    Action(name, sentence_of(function), domains, instances, name, actor, receiver, ranges=ranges)
+                )
             else:
-                found += self._family(name, mark, domains, instances)
+                found += self._family(name, mark, domains, instances, ranges)
         for name, one in self.parts.items():
             lane = one.lane or name
             found += [
@@ -429,7 +397,12 @@ class Part(Generic[S], metaclass=Body):
         return tuple(found)
 
     def _family(
-        self, rule: str, mark: Mark, domains: Mapping[str, Domain[Any]], instances: tuple[Instance, ...]
+        self,
+        rule: str,
+        mark: Mark,
+        domains: Mapping[str, Domain[Any]],
+        instances: tuple[Instance, ...],
+        ranges: Ranges | None,
     ) -> Iterator[Action]:
         """The actions of one rule, one for each value of a parameter."""
         parameter = mark.family
@@ -438,10 +411,18 @@ class Part(Generic[S], metaclass=Body):
         assert isinstance(members, Each)
         for value in members.values(self):
             like = members.like(value)
-            its = tuple(Instance(each.parameters, partial(each.run, **{parameter: value})) for each in instances)
+            fixed = {parameter: value}
+            its = tuple(
+                replace(
+                    each,
+                    run=partial(each.run, **fixed),
+                    untested=each.untested and partial(each.untested, **fixed),
+                )
+                for each in instances
+            )
             actor = members.actor(self, value) if members.actor else _actor_of(mark, domains)
             actor, receiver = (self._in_words(rule, lane) for lane in (actor, mark.receiver))
-            yield Action(like.__name__, sentence_of(like), domains, its, rule, actor, receiver)
+            yield Action(like.__name__, sentence_of(like), domains, its, rule, actor, receiver, ranges=ranges)
 
     def _in_words(self, name: str, lane: str) -> str:
         """A lane, with each `{self.name}` replaced by the specification's value."""
@@ -462,7 +443,7 @@ class Part(Generic[S], metaclass=Body):
                 mark.kind,
                 sentence_of(function),
                 tuple(inspect.signature(function).parameters)[1] == "before",
-                self._instances(name, mark, domains := self._domains(name, mark)),
+                self._instances(name, mark, domains := self._domains(name, mark), self._ranges(mark, domains)),
                 domains,
             )
             for name, function, mark in self._of_kind(*PROPERTIES)
@@ -484,7 +465,9 @@ class Part(Generic[S], metaclass=Body):
 
     def _views(self, kind: str) -> Iterator[View]:
         for name, function, mark in self._of_kind(kind):
-            yield View(name, sentence_of(function), self._instances(name, mark, self._domains(name, mark)))
+            domains = self._domains(name, mark)
+            instances = self._instances(name, mark, domains, self._ranges(mark, domains))
+            yield View(name, sentence_of(function), instances)
         for name, one in self.parts.items():
             for each in one._views(kind):
                 yield replace(each, **_named(name, each))
@@ -527,17 +510,8 @@ def sentence_of(function: Callable[..., Any]) -> str:
 
 PROPERTIES: Final = ("invariant", "transition_invariant", "sometimes")
 """The kinds of properties."""
-SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": False, "view": "", "picture": None}
-"""The result of each kind for a state or step that it does not apply to."""
 OF_THE_WHOLE: Final = ("constant", "switch", "switches", "assumption")
 """The words that only a specification may use, not a part."""
-
-
-def _is_in(value: Any, held: Any, parameter: str) -> bool:
-    try:
-        return value in held
-    except TypeError:
-        raise SpecificationError(f"{parameter}= returns {safe_repr(held)}, which is no collection") from None
 
 
 def _states_of(cls: type[Part[Any]]) -> type[State]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import pytest
 
 from spec.checking import EvaluationFailed, Result, check
+from spec.checking.model import Model
 from spec.language import (
     Partial,
     Size,
@@ -16,6 +20,7 @@ from spec.language import (
     State,
     Step,
     action,
+    at_most,
     bound,
     initial,
     invariant,
@@ -26,6 +31,7 @@ from spec.language import (
     variable,
     view,
 )
+from tests.spec.checking.everywhere import agreed
 
 Place = Annotated[int, "a place"]
 
@@ -273,3 +279,102 @@ def test_no_name_stands_for_two_things_in_one_class() -> None:
             @action  # type: ignore[no-redef]
             def x(self, s: UntypedState) -> None:  # noqa: F811
                 """It."""
+
+
+class Drawer(State):
+    """The states of `Drawn`."""
+
+    cards: tuple[Annotated[int, "a card"], ...] = variable("Cards, some of them twice.")
+    open: bool = variable("Whether one can be taken.")
+
+
+class Drawn(Specification[Drawer]):
+    """Parameters beside each other, of the state and of their types; ranges with duplicates, guards and bounds."""
+
+    def sizes(self) -> dict[Any, Size]:
+        """Three cards."""
+        return {Annotated[int, "a card"]: range(3), tuple[Annotated[int, "a card"], ...]: at_most(3)}
+
+    @action
+    def put(self, s: Drawer, card: Annotated[int, "a card"]) -> None:
+        """A card."""
+        require(len(s.cards) < 3)
+        s.cards += (card,)
+
+    @action(card=lambda self, s: s.cards)
+    def take(self, s: Drawer, keep_open: bool, card: Annotated[int, "a card"]) -> None:
+        """Every such card."""
+        s.cards = tuple(each for each in s.cards if each != card)
+        s.open = keep_open
+
+    def of_the_open(self, s: Drawer) -> Iterator[int]:
+        """Cards, if it is open and has few."""
+        require(s.open)
+        bound(len(s.cards) < 3)
+        return reversed(s.cards)
+
+    @action(other=lambda self, s: s.cards, card=of_the_open)
+    def exchange(self, s: Drawer, other: Annotated[int, "a card"], card: Annotated[int, "a card"]) -> None:
+        """One for another."""
+        s.cards = tuple(other if each == card else each for each in s.cards)
+
+
+class AstrayLate(Drawn):
+    """The second range exceeds its type, if the first has a value."""
+
+    @action(other=lambda self, s: s.cards[1:], card=lambda self, s: (9, 7))
+    def exchange(self, s: Drawer, other: Annotated[int, "a card"], card: Annotated[int, "a card"]) -> None:
+        """Never."""
+
+
+class NoCollection(Drawn):
+    """A range is sometimes a number."""
+
+    @action(card=lambda self, s: len(s.cards) > 1 or s.cards)
+    def take(self, s: Drawer, keep_open: bool, card: Annotated[int, "a card"]) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize("drawn", [Drawn, AstrayLate, NoCollection])
+def test_ranges_mean_the_same_to_every_engine(drawn: type[Drawn], tmp_path: Path) -> None:
+    """The same steps in the same order, and the same errors, with the path to the state."""
+    agreed(drawn(), tmp_path, seed=1)
+
+
+def test_an_error_names_the_action_and_the_parameter() -> None:
+    """With the value and the allowed ones."""
+    with pytest.raises(EvaluationFailed) as failed:
+        check(AstrayLate(), engine="reference")
+    assert str(failed.value) == (
+        "exchange: parameter card: its range in this state exceeds its type: 9 is not an integer of 0..2"
+    )
+    with pytest.raises(EvaluationFailed, match="take: card= returns True, which is no collection"):
+        check(NoCollection(), engine="reference")
+
+
+class Many(Untyped):
+    """A range over a type of many values, few of which are there."""
+
+    @action(number=lambda self, s: range(10 * len(s.letters), 10 * len(s.letters) + 2))
+    def count(self, s: UntypedState, number: Annotated[int, "a number"]) -> None:
+        """Nothing."""
+
+    def sizes(self) -> dict[Any, Size]:
+        """A thousand numbers."""
+        return {Annotated[int, "a number"]: range(1000)}
+
+
+def test_only_present_values_are_tried() -> None:
+    """The range is read once in a state, and not for each value of its type."""
+    called = Counter[str]()
+    model = Model(Many())
+    state, _ = next(model.initial_states())
+    assert state is not None
+    model.expand(state)
+    sys.setprofile(lambda frame, event, _: called.update([event]))
+    try:
+        steps = model.expand(state).steps
+    finally:
+        sys.setprofile(None)
+    assert [step.instance for step in steps if model.actions[step.action].name == "count"] == [0, 1]
+    assert called["call"] < 1000
