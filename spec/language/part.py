@@ -40,7 +40,7 @@ from spec.language.errors import SpecificationError, safe_repr
 from spec.language.members import Members, MembersOfDomain, MembersOfMapping
 from spec.language.ranges import SILENT, Ranges
 from spec.language.rules import Action, Instance, Property, View, sort_of
-from spec.language.signatures import check_parameters, parameters_of, type_of
+from spec.language.signatures import check_parameters, in_order, parameters_of, type_of
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_of_fields
 from spec.language.state import State
 from spec.language.words import MARK, Body, Declaration, Declared, Each, Mark, OfState, Step, kind_of
@@ -173,7 +173,7 @@ class Part(Generic[S], metaclass=Body):
         method = self._where_marked(name)
         parameters = () if mark.of else parameters_of(method, mark)
         domains = {}
-        for parameter in mark.parameters if {*parameters} <= {*mark.parameters} else parameters:
+        for parameter in in_order(parameters, mark):
             if parameter == mark.family:
                 continue
             try:
@@ -197,6 +197,8 @@ class Part(Generic[S], metaclass=Body):
         Raises:
             SpecificationError: there is no such variable.
         """
+        if given.needs:
+            return None
         try:
             found = given.given(self, Members(self.states, self.variables))
         except SpecificationError:
@@ -210,7 +212,7 @@ class Part(Generic[S], metaclass=Body):
         """The parameters of a rule, if some range over part of the state."""
         there = {name: given for name, given in mark.parameters.items() if isinstance(given, OfState)}
         certain = [name for name, given in there.items() if self._members(given) is not None]
-        return Ranges(self, domains, {name: it.given for name, it in there.items()}, certain) if there else None
+        return Ranges(self, domains, there, certain) if there else None
 
     def _instances(
         self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]], ranges: Ranges | None = None
@@ -422,7 +424,8 @@ class Part(Generic[S], metaclass=Body):
             )
             actor = members.actor(self, value) if members.actor else _actor_of(mark, domains)
             actor, receiver = (self._in_words(rule, lane) for lane in (actor, mark.receiver))
-            yield Action(like.__name__, sentence_of(like), domains, its, rule, actor, receiver, ranges=ranges)
+            its_ranges = ranges and ranges.with_values(fixed)
+            yield Action(like.__name__, sentence_of(like), domains, its, rule, actor, receiver, ranges=its_ranges)
 
     def _in_words(self, name: str, lane: str) -> str:
         """A lane, with each `{self.name}` replaced by the specification's value."""

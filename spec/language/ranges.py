@@ -9,12 +9,14 @@ Both give the same steps and the same errors.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import wraps
+from copy import copy
+from functools import cache, wraps
 from typing import Any, Final, NamedTuple
 
 from spec.language.domains import Domain
 from spec.language.errors import Bounded, Disabled, DoesNotExist, OutOfDomain, SpecificationError, safe_repr
 from spec.language.state import State
+from spec.language.words import OfState
 
 SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": False, "view": "", "picture": None}
 """The result of each kind for a state or step that it does not apply to."""
@@ -35,7 +37,8 @@ class Ranges:
     Args:
         whole: the specification or part, the `self` of the functions.
         domains: the domain of each parameter; their order is that of the instances.
-        there: the function of each parameter that has one; it returns the collection of values.
+        there: the function of each parameter that has one; it returns the collection of values. It is called only
+            for values of earlier parameters that are there.
         certain: the parameters whose functions return only values of the domain.
     """
 
@@ -43,25 +46,36 @@ class Ranges:
         self,
         whole: object,
         domains: Mapping[str, Domain[Any]],
-        there: Mapping[str, Callable[[Any, Any], Any]],
+        there: Mapping[str, OfState],
         certain: Collection[str],
     ):
         self._whole, self._domains = whole, domains
-        self._there = {name: there[name] for name in domains if name in there}
+        self._there = {name: (there[name].given, there[name].needs) for name in domains if name in there}
         self._uncertain = {name: domains[name] for name in self._there if name not in certain}
+        self._value_of = {
+            each: cache(domains[each].unrank) for its in there.values() for each in its.needs if each in domains
+        }
+        """By parameter that some range takes, its values by their numbers."""
+        self._fixed: Mapping[str, Any] = {}
+
+    def with_values(self, fixed: Mapping[str, Any]) -> Ranges:
+        """The same, where parameters that number no instances have these values."""
+        other = copy(self)
+        other._fixed = fixed
+        return other
 
     def only_there(self, kind: str, method: Callable[..., Any]) -> Callable[..., Any]:
         """The method, limited to parameter values that are there in the state.
 
-        With the first value of every other parameter it also checks that the ranges are within the domains.
+        With the first value of every other parameter it also checks that a range is within its domain.
         """
         whole, there, uncertain = self._whole, self._there, self._uncertain
         others = {name: self._others(name) for name in uncertain}
 
         @wraps(method)
         def of_those(s: State, **parameters: Any) -> Any:
-            for name, given in there.items():
-                held = collection(name, given(whole, s))
+            for name, (given, needs) in there.items():
+                held = collection(name, given(whole, s, **{each: parameters[each] for each in needs}))
                 if name in uncertain and all(parameters[other] == first for other, first in others[name].items()):
                     for value in held:
                         if value not in uncertain[name]:
@@ -76,9 +90,12 @@ class Ranges:
 
     def _others(self, name: str) -> dict[str, Any]:
         """The parameters whose first value stands for all when the range of this one is checked, with that value."""
-        names = list(self._domains)
-        before = {each for each in names[: names.index(name)] if each in self._there}
-        return {each: domain.unrank(0) for each, domain in self._domains.items() if each not in before}
+        read = {name}
+        for each, (_, needs) in self._there.items():
+            read |= {each, *needs}
+            if each == name:
+                break
+        return {each: domain.unrank(0) for each, domain in self._domains.items() if each == name or each not in read}
 
     def present(self, s: State) -> Present:
         """The instances whose parameters are there in this state.
@@ -86,23 +103,35 @@ class Ranges:
         Raises:
             SpecificationError: a range is no collection, or exceeds its domain.
         """
-        numbers, closed = [0], False
+        found, closed = [(0, self._fixed)], False
         for name, domain in self._domains.items():
-            if not numbers:
-                break
-            try:
-                codes = self._codes(name, s)
-            except Disabled as refused:
-                return Present((), isinstance(refused, Bounded))
-            numbers = [number * domain.size + code for number in numbers for code in codes]
-        return Present(numbers, closed)
+            value_of = self._value_of.get(name)
+            codes: Sequence[int] | None = None
+            longer: list[tuple[int, Mapping[str, Any]]] = []
+            for number, earlier in found:
+                if codes is None or self._needs(name):
+                    try:
+                        codes = self._codes(name, s, earlier)
+                    except Disabled as refused:
+                        codes, closed = (), closed or isinstance(refused, Bounded)
+                first = number * domain.size
+                if value_of is None:
+                    longer += [(first + code, earlier) for code in codes]
+                else:
+                    longer += [(first + code, {**earlier, name: value_of(code)}) for code in codes]
+            found = longer
+        return Present([number for number, _ in found], closed)
 
-    def _codes(self, name: str, s: State) -> Sequence[int]:
+    def _needs(self, name: str) -> tuple[str, ...]:
+        return self._there[name][1] if name in self._there else ()
+
+    def _codes(self, name: str, s: State, earlier: Mapping[str, Any]) -> Sequence[int]:
         """The values of this parameter that are there, by their numbers in its domain, in order."""
         domain = self._domains[name]
         if name not in self._there:
             return range(domain.size)
-        held = collection(name, self._there[name](self._whole, s))
+        given, needs = self._there[name]
+        held = collection(name, given(self._whole, s, **{each: earlier[each] for each in needs}))
         try:
             return sorted(set(map(domain.rank, held)))
         except OutOfDomain as wrong:

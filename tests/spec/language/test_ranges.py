@@ -22,6 +22,7 @@ from spec.language import (
     action,
     at_most,
     bound,
+    each,
     initial,
     invariant,
     require,
@@ -378,3 +379,99 @@ def test_only_present_values_are_tried() -> None:
         sys.setprofile(None)
     assert [step.instance for step in steps if model.actions[step.action].name == "count"] == [0, 1]
     assert called["call"] < 1000
+
+
+class Dependent(Drawn):
+    """Ranges that depend on earlier parameters, one of which ranges over its type."""
+
+    @action(
+        card=lambda self, s: s.cards,
+        at=lambda self, s, card: (at for at, its in enumerate(s.cards) if its == card),
+        to=lambda self, s, at, up: range(at + 1, len(s.cards)) if up else range(at),
+    )
+    def shift(
+        self,
+        s: Drawer,
+        up: bool,
+        card: Annotated[int, "a card"],
+        at: Annotated[int, "a card"],
+        to: Annotated[int, "a card"],
+    ) -> None:
+        """A card goes to another place."""
+        rest = [*s.cards[:at], *s.cards[at + 1 :]]
+        s.cards = (*rest[:to], card, *rest[to:])
+
+
+class AstrayDependent(Dependent):
+    """A range exceeds its type for one value of an earlier parameter, which is not its first."""
+
+    @action(card=lambda self, s: s.cards, other=lambda self, s, card: range(2 * card))
+    def exchange(self, s: Drawer, other: Annotated[int, "a card"], card: Annotated[int, "a card"]) -> None:
+        """Never."""
+
+
+@pytest.mark.parametrize("drawn", [Dependent, AstrayDependent])
+def test_a_range_may_depend_on_earlier_parameters(drawn: type[Drawn], tmp_path: Path) -> None:
+    """It is evaluated only for those of their values that are there; every engine gives the same."""
+    agreed(drawn(), tmp_path, seed=1)
+
+
+def test_dependent_ranges_equal_guards() -> None:
+    """The same steps as with parameters that range over their types."""
+
+    class ByGuard(Dependent):
+        @action
+        def shift(
+            self,
+            s: Drawer,
+            up: bool,
+            card: Annotated[int, "a card"],
+            at: Annotated[int, "a card"],
+            to: Annotated[int, "a card"],
+        ) -> None:
+            """A card goes to another place."""
+            require(at < len(s.cards) and s.cards[at] == card)
+            require(at < to < len(s.cards) if up else to < at)
+            super().shift(s, up, card, at, to)
+
+    assert figures(check(Dependent(), engine="reference")) == figures(check(ByGuard(), engine="reference"))
+    with pytest.raises(EvaluationFailed, match=r"parameter other: its range .* 3 is not an integer of 0..2"):
+        check(AstrayDependent(), engine="reference")
+
+
+def test_actions_of_one_rule_have_ranges_of_their_own() -> None:
+    """The value that makes the action is an earlier parameter."""
+
+    def low() -> None:
+        """Take a low one."""
+
+    def high() -> None:
+        """Take a high one."""
+
+    class Family(Drawn):
+        @action(
+            of=each(lambda self: (1, 3), like=lambda of: low if of == 1 else high), card=lambda self, s, of: range(of)
+        )
+        def take_some(self, s: Drawer, of: int, card: Annotated[int, "a card"]) -> None:
+            """One."""
+            s.cards = ()
+
+    model = Model(Family())
+    steps = model.expand(next(model.initial_states())[0] or ()).steps
+    taken = [(model.actions[step.action].name, step.instance) for step in steps]
+    assert [step for step in taken if step[0] in {"low", "high"}] == [
+        ("low", 0),
+        ("high", 0),
+        ("high", 1),
+        ("high", 2),
+    ]
+
+
+def test_a_range_takes_only_earlier_parameters() -> None:
+    """Otherwise nothing could enumerate it."""
+    with pytest.raises(SpecificationError, match=r"the range of letter takes box, which is no earlier .*: none"):
+
+        class Backwards(ByState):
+            @action(letter=lambda self, s, box: s.letters, box=lambda self, s: s.boxes)
+            def deliver(self, s: Post, letter: Letter, box: Place) -> None:
+                """A letter to a box."""
