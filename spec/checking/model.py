@@ -207,39 +207,40 @@ class Model:
 
     def begun(self) -> Iterator[tuple[Instance, Values | None, str]]:
         """Each enabled instance of `initial`, with the state that it makes, as in `initial_states`."""
-        window, under_way = self._here, self.under_way
+        window, under_way, first = self._here, self.under_way, self.layout.first()
         for instance in self.specification.initials:
-            under_way.now = self.describe, "initial", self.layout.first()
-            window.load(self.layout.first())
+            under_way.now = self.describe, "initial", first
+            window.load(first)
             window.writable("initial")
             state: Values | None
             try:
                 instance(window.s)
-                window.writable(None)
                 state, wrong = window.changed(), ""
             except OutOfCell as misplaced:
                 state, wrong = None, str(misplaced)
             except Disabled:
                 continue
             except BaseException as failure:
-                raise self._failed("initial", failure, self.layout.first()) from failure
+                raise self._failed("initial", failure, first) from failure
             finally:
                 window.writable(None)
                 under_way.now = None
             yield instance, state, wrong
 
     def first_states(self) -> list[Values]:
-        """Each initial state, once; all are within their domains.
+        """The initial states, see `each_first_state`."""
+        return list(self.each_first_state())
+
+    def each_first_state(self) -> Iterator[Values]:
+        """Each initial state, once, as it is made; all are within their domains.
 
         Raises:
             SpecificationError: one of them is outside its domain.
         """
-        states = []
         for state, wrong in self.initial_states():
             if state is None:
                 raise SpecificationError(f"the initial state is outside its domain: {wrong}")
-            states.append(state)
-        return states
+            yield state
 
     def expand(self, state: Values, looking_for: Sequence[int] = ()) -> Expansion:
         """Every step from a state, each with those of the given properties of steps that it decides."""

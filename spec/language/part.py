@@ -20,10 +20,9 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial, wraps
-from itertools import product
 from typing import Any, ClassVar, Final, Generic, NoReturn, Self, get_args, get_origin, overload
 
 from typing_extensions import TypeVar
@@ -34,6 +33,7 @@ from spec.language.domains import (
     MappingDomain,
     as_domain,
     choices_of,
+    each_choice,
     not_too_deep,
 )
 from spec.language.errors import SpecificationError, safe_repr
@@ -350,17 +350,27 @@ class Part(Generic[S], metaclass=Body):
             return self._sizes.narrowed(type_, given if isinstance(given, AtMost) else as_domain(given))
         return self._sizes.layout(type_, lambda key: of(self, key))
 
-    @cached_property
-    def initials(self) -> tuple[Instance, ...]:
-        """Each initial state: the parts' first, then the whole's. Without `initial`, nothing is assigned."""
-        own: list[Instance] = []
-        for name, _, mark in self._of_kind("initial"):
-            own += self._instances(name, mark, self._domains(name, mark))
-        whole = own or [Instance({}, initialize)]
+    @property
+    def initials(self) -> Iterator[Instance]:
+        """Each initial state, one after the other: the parts' first, then the whole's. Without `initial`, nothing is
+        assigned.
+        """
+        own = [(getattr(self, name), self._domains(name, mark)) for name, _, mark in self._of_kind("initial")]
+
+        def whole() -> Iterator[Instance]:
+            for method, domains in own or [(initialize, {})]:
+                yield from (Instance(choice, method) for choice in each_choice(domains))
+
         if not self.parts:
-            return tuple(whole)
-        ways = product(*(one.initials for one in self.parts.values()), whole)
-        return tuple(_sequentially(dict(zip(self.parts, way[:-1], strict=True)), way[-1]) for way in ways)
+            return whole()
+        ways = _every_way(*(partial(getattr, one, "initials") for one in self.parts.values()), whole)
+        return (_sequentially(dict(zip(self.parts, way[:-1], strict=True)), way[-1]) for way in ways)
+
+    @property
+    def initial_methods(self) -> list[Callable[..., Any]]:
+        """The methods that make initial states, its own and those of its parts."""
+        own = [getattr(self, name) for name, _, _ in self._of_kind("initial")]
+        return own + [method for one in self.parts.values() for method in one.initial_methods]
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
@@ -491,6 +501,14 @@ def _actor_of(mark: Mark, domains: Mapping[str, Domain[Any]]) -> str:
 def _named(part: str, one: Action | Property | View) -> dict[str, Any]:
     """The name of a part's rule in the whole, and the instances that see the part's own state."""
     return {"name": f"{part}.{one.name}", "instances": tuple(its.named(part) for its in one.instances)}
+
+
+def _every_way(
+    first: Callable[[], Iterable[Instance]], *others: Callable[[], Iterable[Instance]]
+) -> Iterator[tuple[Instance, ...]]:
+    """The product of these instances, of which `itertools.product` would first list all."""
+    for one in first():
+        yield from ((one, *rest) for rest in _every_way(*others)) if others else [(one,)]
 
 
 def _sequentially(of_parts: Mapping[str, Instance], whole: Instance) -> Instance:
