@@ -122,6 +122,9 @@ class FirstTier:
 
     def _look(self, engine: ReferenceEngine, statistics: Statistics) -> None:
         """Report progress, and decide whether to load, to compile or to stop."""
+        if not statistics.depth:  # initial states are being made, and no level is there to continue from
+            self.on_progress(statistics)
+            return
         statistics = statistics._replace(seconds=statistics.seconds - self._loading)
         compilation, self._explored = self._compilation, statistics.seconds
         if compilation is not None:

@@ -8,6 +8,7 @@ properties run are caught here, once for all engines.
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Collection, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -30,6 +31,7 @@ from spec.language.errors import (
     represented,
     safe_repr,
 )
+from spec.language.ranges import Present
 from spec.language.rules import Action, Instance, Property, within
 from spec.language.state import Layout, State, Values, Window
 from spec.language.words import Step
@@ -119,6 +121,29 @@ class _Judge(NamedTuple):
     """Its view of the state after a step."""
 
 
+class _Acts(dict[int, Callable[[], Any]]):
+    """The instances of an action as functions without arguments, on a state that stays the same object.
+
+    An instance is made ready when it is first met: its view of the state is made once, not for each step. One without
+    a test whether its parameters are there takes only those that are `present`.
+    """
+
+    def __init__(self, action: Action, s: State, measured: Callable[[Callable[..., Any]], Any] = lambda call: call):
+        super().__init__()
+        self._action, self._s, self._measured = action, s, measured
+        self.present: Callable[[], Present] = measured(partial(action.present, s))
+        """The instances that may be enabled; it raises the errors of `Action.present`."""
+        self.evaluated: dict[int, int] = defaultdict(int)
+        """How often each was evaluated."""
+
+    def __missing__(self, index: int) -> Callable[[], Any]:
+        instance = self._action.instances[index]
+        tested = self._action.ranges is None
+        act: Callable[[], Any]
+        act = self[index] = self._measured(instance.on(self._s) if tested else instance.present_on(self._s))
+        return act
+
+
 class CurrentEvaluation:
     """The evaluation that a model is busy with, for another thread to watch."""
 
@@ -158,19 +183,8 @@ class Model:
         self.opaque_rules = set[str]()
         """Names of actions and properties that were found to give other results on lazy values than on plain ones.
         Engines that learn evaluate them on plain values."""
-        self._evaluated = [[0] * len(action.instances) for action in self.actions]
-        self._acts = self._bound_to(self._here)
+        self._acts = [_Acts(action, self._here.s) for action in self.actions]
         self._judges = tuple(self._judge(number) for number in range(len(self.properties)))
-
-    def _bound_to(self, window: Window) -> list[list[tuple[Callable[[], Any], tuple[Action, int]]]]:
-        """By action, its instances as functions without arguments that act on this window; each with its description.
-
-        An instance's view of the window is made once, not for each step.
-        """
-        return [
-            [(instance.on(window.s), (action, index)) for index, instance in enumerate(action.instances)]
-            for action in self.actions
-        ]
 
     @cached_property
     def spelling(self) -> Spelling:
@@ -195,39 +209,40 @@ class Model:
 
     def begun(self) -> Iterator[tuple[Instance, Values | None, str]]:
         """Each enabled instance of `initial`, with the state that it makes, as in `initial_states`."""
-        window, under_way = self._here, self.under_way
+        window, under_way, first = self._here, self.under_way, self.layout.first()
         for instance in self.specification.initials:
-            under_way.now = self.describe, "initial", self.layout.first()
-            window.load(self.layout.first())
+            under_way.now = self.describe, "initial", first
+            window.load(first)
             window.writable("initial")
             state: Values | None
             try:
                 instance(window.s)
-                window.writable(None)
                 state, wrong = window.changed(), ""
             except OutOfCell as misplaced:
                 state, wrong = None, str(misplaced)
             except Disabled:
                 continue
             except BaseException as failure:
-                raise self._failed("initial", failure, self.layout.first()) from failure
+                raise self._failed("initial", failure, first) from failure
             finally:
                 window.writable(None)
                 under_way.now = None
             yield instance, state, wrong
 
     def first_states(self) -> list[Values]:
-        """Each initial state, once; all are within their domains.
+        """The initial states, see `each_first_state`."""
+        return list(self.each_first_state())
+
+    def each_first_state(self) -> Iterator[Values]:
+        """Each initial state, once, as it is made; all are within their domains.
 
         Raises:
             SpecificationError: one of them is outside its domain.
         """
-        states = []
         for state, wrong in self.initial_states():
             if state is None:
                 raise SpecificationError(f"the initial state is outside its domain: {wrong}")
-            states.append(state)
-        return states
+            yield state
 
     def expand(self, state: Values, looking_for: Sequence[int] = ()) -> Expansion:
         """Every step from a state, each with those of the given properties of steps that it decides."""
@@ -237,14 +252,21 @@ class Model:
         if looking_for:
             self._before.load(state)
         for number, action in enumerate(self.actions):
-            evaluated = self._evaluated[number]
+            acts = self._acts[number]
+            evaluated = acts.evaluated
             here.writable(action.name)
-            for index, (act, described) in enumerate(self._acts[number]):
+            under_way.now = self.describe, action.name, state
+            try:
+                present, closed_here = acts.present()
+            except BaseException as failure:
+                raise self._failed(action.name, failure, state) from failure
+            closed |= closed_here
+            for index in present:
                 wrong = ""
                 after: Values | None
-                under_way.now = describe, described, state
+                under_way.now = describe, (action, index), state
                 try:
-                    returned = act()
+                    returned = acts[index]()
                     after = here.changed()
                 except Bounded:
                     closed = True
@@ -291,7 +313,9 @@ class Model:
         """The same model with only these instances of actions. Instances are numbered anew, actions are not."""
         return self.with_actions(
             replace(
-                action, instances=tuple(each for at, each in enumerate(action.instances) if (number, at) in choices)
+                action,
+                instances=tuple(each for at, each in enumerate(action.instances) if (number, at) in choices),
+                ranges=None,
             )
             for number, action in enumerate(self.actions)
         )
@@ -300,8 +324,7 @@ class Model:
         """The same model with other actions."""
         other = copy(self)
         other.actions = tuple(actions)
-        other._evaluated = [[0] * len(action.instances) for action in other.actions]
-        other._acts = other._bound_to(other._here)
+        other._acts = [_Acts(action, other._here.s) for action in other.actions]
         return other
 
     def timed(self) -> Mapping[str, float]:
@@ -320,10 +343,7 @@ class Model:
 
             return run
 
-        self._acts = [
-            [(measured(action.name, act), described) for act, described in acts]
-            for action, acts in zip(self.actions, self._acts, strict=True)
-        ]
+        self._acts = [_Acts(each, self._here.s, partial(measured, each.name)) for each in self.actions]
         self._judges = tuple(
             each._replace(calls=tuple(measured(each.property.name, call) for call in each.calls))
             for each in self._judges

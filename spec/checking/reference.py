@@ -104,7 +104,8 @@ class _Search:
         self.coverage = tuple(Coverage() for _ in model.actions)
         self.discoveries: dict[int, Discovery] = {}
         self.levels: list[Statistics] = []
-        self.started = self.look_again = time.perf_counter()
+        self.started = time.perf_counter()
+        self.look_again = self.started + OFTEN
         self.last_complete: Exploration = self.report("interrupted")
 
     def run(self) -> Exploration:
@@ -124,9 +125,10 @@ class _Search:
                 return self.report("found" if self.stops_here() else "complete")
 
     def first_level(self) -> list[Values]:
-        for state in self.model.first_states():
+        for state in self.model.each_first_state():
             self.generated += 1
             self.reached[self.represent(state)] = None
+            self.look(len(self.reached), len(self.reached))
         return sorted(self.reached, key=self.pack)
 
     def ended(self, level: list[Values]) -> str:
@@ -190,16 +192,23 @@ class _Search:
                 self.coverage[action].enabled += 1
             if not steps and not closed and self.deadlock in self.options.properties:
                 self.discoveries.setdefault(self.deadlock, Discovery(self.depth, self.path_to(state, self.deadlock)))
-            if time.perf_counter() >= self.look_again:
-                self.on_progress(self.statistics(len(level) - done + len(following)))
-                self.look_again = time.perf_counter() + OFTEN
-                grows = room_to_grow(self.reached, SOON)
-                if self.budget.left < self.to_sort(len(level) + len(following)) + grows:
-                    raise OutOfMemory
+            self.look(len(level) - done + len(following), len(level) + len(following))
         for number, (end, predecessor) in lowest.items():
             if number not in self.discoveries:
                 self.discoveries[number] = Discovery(self.depth + 1, self.path_over(predecessor, number, end))
         return sorted(following, key=self.pack)
+
+    def look(self, queue: int, unsorted: int) -> None:
+        """Now and then report progress, and see whether memory is left.
+
+        Raises:
+            OutOfMemory: too little is left to sort so many states and to find more.
+        """
+        if time.perf_counter() >= self.look_again:
+            self.on_progress(self.statistics(queue))
+            self.look_again = time.perf_counter() + OFTEN
+            if self.budget.left < self.to_sort(unsorted) + room_to_grow(self.reached, SOON):
+                raise OutOfMemory
 
     def to_sort(self, states: int) -> int:
         """Bytes needed to sort so many states, each by its packed number."""

@@ -16,9 +16,9 @@ from spec.language.errors import SpecificationError, safe_repr
 T = TypeVar("T")
 
 LISTED: Final = 100_000
-"""The most values of a domain, keys of a mapping, choices of parameters or slots of a state that are listed. Each
-takes up to a kilobyte, so the limit costs a tenth of a gigabyte and about a second. The compiled engine stops
-earlier, at 2**16. No engine explores a system of that size, because every choice is tried in every state."""
+"""The most values of a domain, keys of a mapping, choices of an action's parameters or slots of a state that are
+listed. Each takes up to a kilobyte, so the limit costs a tenth of a gigabyte and about a second. The compiled engine
+stops earlier, at 2**16. No engine explores a system of that size, because every choice is tried in every state."""
 
 
 _GIVE: Final = "give a domain, a range, a sequence or an Enum class"

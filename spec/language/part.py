@@ -23,7 +23,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property, partial, wraps
-from itertools import product
 from typing import Any, ClassVar, Final, Generic, NoReturn, Self, get_args, get_origin, overload
 
 from typing_extensions import TypeVar
@@ -34,12 +33,14 @@ from spec.language.domains import (
     MappingDomain,
     as_domain,
     choices_of,
+    each_choice,
     not_too_deep,
 )
-from spec.language.errors import DoesNotExist, OutOfDomain, SpecificationError, safe_repr
+from spec.language.errors import SpecificationError, safe_repr
 from spec.language.members import Members, MembersOfDomain, MembersOfMapping
+from spec.language.ranges import SILENT, Ranges
 from spec.language.rules import Action, Instance, Property, View, sort_of
-from spec.language.signatures import check_parameters, parameters_of, type_of
+from spec.language.signatures import check_parameters, in_order, parameters_of, type_of
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_of_fields
 from spec.language.state import State
 from spec.language.words import MARK, Body, Declaration, Declared, Each, Mark, OfState, Step, kind_of
@@ -172,7 +173,7 @@ class Part(Generic[S], metaclass=Body):
         method = self._where_marked(name)
         parameters = () if mark.of else parameters_of(method, mark)
         domains = {}
-        for parameter in mark.parameters if {*parameters} <= {*mark.parameters} else parameters:
+        for parameter in in_order(parameters, mark):
             if parameter == mark.family:
                 continue
             try:
@@ -196,6 +197,8 @@ class Part(Generic[S], metaclass=Body):
         Raises:
             SpecificationError: there is no such variable.
         """
+        if given.needs:
+            return None
         try:
             found = given.given(self, Members(self.states, self.variables))
         except SpecificationError:
@@ -205,61 +208,25 @@ class Part(Generic[S], metaclass=Body):
         found = found.keys() if isinstance(found, MembersOfMapping) else found
         return found.domain if isinstance(found, MembersOfDomain) else None
 
-    def _instances(self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]]) -> tuple[Instance, ...]:
+    def _ranges(self, mark: Mark, domains: Mapping[str, Domain[Any]]) -> Ranges | None:
+        """The parameters of a rule, if some range over part of the state."""
+        there = {name: given for name, given in mark.parameters.items() if isinstance(given, OfState)}
+        certain = [name for name, given in there.items() if self._members(given) is not None]
+        return Ranges(self, domains, there, certain) if there else None
+
+    def _instances(
+        self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]], ranges: Ranges | None = None
+    ) -> tuple[Instance, ...]:
         method = getattr(self, name)
-        there = {each: given.given for each, given in mark.parameters.items() if isinstance(given, OfState)}
         if mark.of:
             method = self._of_their_steps(name, mark, method)
         if mark.where is not None:
             method = self._only_where(mark, method)
-        first = method
-        if there:
-            method = self._only_there(mark.kind, method, there)
-            first = self._only_of_their_types(method, {each: (given, domains[each]) for each, given in there.items()})
+        run, untested = (ranges.only_there(mark.kind, method), method) if ranges else (method, None)
         try:
-            found = tuple(Instance(choice, method) for choice in choices_of(domains))
-            return (replace(found[0], run=first), *found[1:]) if there and found else found
+            return tuple(Instance(choice, run, untested=untested) for choice in choices_of(domains))
         except SpecificationError as wrong:
             raise SpecificationError(f"{mark.kind} {name}: parameters {wrong}") from None
-
-    def _only_there(
-        self, kind: str, method: Callable[..., Any], there: Mapping[str, Callable[[Any, Any], Any]]
-    ) -> Callable[..., Any]:
-        """The method, limited to parameter values that are present in the state."""
-
-        @wraps(method)
-        def of_those(s: State, **parameters: Any) -> Any:
-            for each, given in there.items():
-                if not _is_in(parameters[each], given(self, s), each):
-                    if kind == "action":
-                        raise DoesNotExist(each, given)
-                    return SILENT[kind]
-            return method(s, **parameters)
-
-        return of_those
-
-    def _only_of_their_types(
-        self, method: Callable[..., Any], there: Mapping[str, tuple[Callable[[Any, Any], Any], Domain[Any]]]
-    ) -> Callable[..., Any]:
-        """The same for the first instance, which also checks in each state that parameters stay within their domains.
-
-        A parameter that ranges over a set, tuple or mapping of the state as it is needs no check.
-        """
-        computed = {each: its for each, its in there.items() if self._members(OfState(its[0])) is None}
-
-        @wraps(method)
-        def of_their_types(s: State, **parameters: Any) -> Any:
-            for each, (given, domain) in computed.items():
-                held = given(self, s)
-                for value in held if isinstance(held, Iterable) else ():
-                    if value not in domain:
-                        wrong = OutOfDomain(value, str(domain))
-                        raise SpecificationError(
-                            f"parameter {each}: its range in this state exceeds its type: {wrong}"
-                        )
-            return method(s, **parameters)
-
-        return of_their_types if computed else method
 
     def _only_where(self, mark: Mark, method: Callable[..., Any]) -> Callable[..., Any]:
         """The property, limited to states in which its `where=` holds."""
@@ -383,17 +350,27 @@ class Part(Generic[S], metaclass=Body):
             return self._sizes.narrowed(type_, given if isinstance(given, AtMost) else as_domain(given))
         return self._sizes.layout(type_, lambda key: of(self, key))
 
-    @cached_property
-    def initials(self) -> tuple[Instance, ...]:
-        """Each initial state: the parts' first, then the whole's. Without `initial`, nothing is assigned."""
-        own: list[Instance] = []
-        for name, _, mark in self._of_kind("initial"):
-            own += self._instances(name, mark, self._domains(name, mark))
-        whole = own or [Instance({}, initialize)]
+    @property
+    def initials(self) -> Iterator[Instance]:
+        """Each initial state, one after the other: the parts' first, then the whole's. Without `initial`, nothing is
+        assigned.
+        """
+        own = [(getattr(self, name), self._domains(name, mark)) for name, _, mark in self._of_kind("initial")]
+
+        def whole() -> Iterator[Instance]:
+            for method, domains in own or [(initialize, {})]:
+                yield from (Instance(choice, method) for choice in each_choice(domains))
+
         if not self.parts:
-            return tuple(whole)
-        ways = product(*(one.initials for one in self.parts.values()), whole)
-        return tuple(_sequentially(dict(zip(self.parts, way[:-1], strict=True)), way[-1]) for way in ways)
+            return whole()
+        ways = _every_way(*(partial(getattr, one, "initials") for one in self.parts.values()), whole)
+        return (_sequentially(dict(zip(self.parts, way[:-1], strict=True)), way[-1]) for way in ways)
+
+    @property
+    def initial_methods(self) -> list[Callable[..., Any]]:
+        """The methods that make initial states, its own and those of its parts."""
+        own = [getattr(self, name) for name, _, _ in self._of_kind("initial")]
+        return own + [method for one in self.parts.values() for method in one.initial_methods]
 
     @cached_property
     def actions(self) -> tuple[Action, ...]:
@@ -401,12 +378,15 @@ class Part(Generic[S], metaclass=Body):
         found: list[Action] = []
         for name, function, mark in self._of_kind("action"):
             domains = self._domains(name, mark)
-            instances = self._instances(name, mark, domains)
+            ranges = self._ranges(mark, domains)
+            instances = self._instances(name, mark, domains, ranges)
             if mark.family is None:
                 actor, receiver = (self._in_words(name, lane) for lane in (_actor_of(mark, domains), mark.receiver))
-                found.append(Action(name, sentence_of(function), domains, instances, name, actor, receiver))
+                found.append(
+                    Action(name, sentence_of(function), domains, instances, name, actor, receiver, ranges=ranges)
+                )
             else:
-                found += self._family(name, mark, domains, instances)
+                found += self._family(name, mark, domains, instances, ranges)
         for name, one in self.parts.items():
             lane = one.lane or name
             found += [
@@ -429,7 +409,12 @@ class Part(Generic[S], metaclass=Body):
         return tuple(found)
 
     def _family(
-        self, rule: str, mark: Mark, domains: Mapping[str, Domain[Any]], instances: tuple[Instance, ...]
+        self,
+        rule: str,
+        mark: Mark,
+        domains: Mapping[str, Domain[Any]],
+        instances: tuple[Instance, ...],
+        ranges: Ranges | None,
     ) -> Iterator[Action]:
         """The actions of one rule, one for each value of a parameter."""
         parameter = mark.family
@@ -438,10 +423,19 @@ class Part(Generic[S], metaclass=Body):
         assert isinstance(members, Each)
         for value in members.values(self):
             like = members.like(value)
-            its = tuple(Instance(each.parameters, partial(each.run, **{parameter: value})) for each in instances)
+            fixed = {parameter: value}
+            its = tuple(
+                replace(
+                    each,
+                    run=partial(each.run, **fixed),
+                    untested=each.untested and partial(each.untested, **fixed),
+                )
+                for each in instances
+            )
             actor = members.actor(self, value) if members.actor else _actor_of(mark, domains)
             actor, receiver = (self._in_words(rule, lane) for lane in (actor, mark.receiver))
-            yield Action(like.__name__, sentence_of(like), domains, its, rule, actor, receiver)
+            its_ranges = ranges and ranges.with_values(fixed)
+            yield Action(like.__name__, sentence_of(like), domains, its, rule, actor, receiver, ranges=its_ranges)
 
     def _in_words(self, name: str, lane: str) -> str:
         """A lane, with each `{self.name}` replaced by the specification's value."""
@@ -462,7 +456,7 @@ class Part(Generic[S], metaclass=Body):
                 mark.kind,
                 sentence_of(function),
                 tuple(inspect.signature(function).parameters)[1] == "before",
-                self._instances(name, mark, domains := self._domains(name, mark)),
+                self._instances(name, mark, domains := self._domains(name, mark), self._ranges(mark, domains)),
                 domains,
             )
             for name, function, mark in self._of_kind(*PROPERTIES)
@@ -484,7 +478,9 @@ class Part(Generic[S], metaclass=Body):
 
     def _views(self, kind: str) -> Iterator[View]:
         for name, function, mark in self._of_kind(kind):
-            yield View(name, sentence_of(function), self._instances(name, mark, self._domains(name, mark)))
+            domains = self._domains(name, mark)
+            instances = self._instances(name, mark, domains, self._ranges(mark, domains))
+            yield View(name, sentence_of(function), instances)
         for name, one in self.parts.items():
             for each in one._views(kind):
                 yield replace(each, **_named(name, each))
@@ -507,6 +503,14 @@ def _named(part: str, one: Action | Property | View) -> dict[str, Any]:
     return {"name": f"{part}.{one.name}", "instances": tuple(its.named(part) for its in one.instances)}
 
 
+def _every_way(
+    first: Callable[[], Iterable[Instance]], *others: Callable[[], Iterable[Instance]]
+) -> Iterator[tuple[Instance, ...]]:
+    """The product of these instances, of which `itertools.product` would first list all."""
+    for one in first():
+        yield from ((one, *rest) for rest in _every_way(*others)) if others else [(one,)]
+
+
 def _sequentially(of_parts: Mapping[str, Instance], whole: Instance) -> Instance:
     """An initial step that runs one for each part and then one for the whole."""
     parameters = {f"{part}.{name}": each for part, one in of_parts.items() for name, each in one.parameters.items()}
@@ -527,17 +531,8 @@ def sentence_of(function: Callable[..., Any]) -> str:
 
 PROPERTIES: Final = ("invariant", "transition_invariant", "sometimes")
 """The kinds of properties."""
-SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": False, "view": "", "picture": None}
-"""The result of each kind for a state or step that it does not apply to."""
 OF_THE_WHOLE: Final = ("constant", "switch", "switches", "assumption")
 """The words that only a specification may use, not a part."""
-
-
-def _is_in(value: Any, held: Any, parameter: str) -> bool:
-    try:
-        return value in held
-    except TypeError:
-        raise SpecificationError(f"{parameter}= returns {safe_repr(held)}, which is no collection") from None
 
 
 def _states_of(cls: type[Part[Any]]) -> type[State]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from spec.language.domains import Domain
 from spec.language.errors import SpecificationError
+from spec.language.ranges import Present, Ranges
 from spec.language.state import State
 from spec.language.words import Step
 
@@ -26,6 +27,8 @@ class Instance:
     run: Callable[..., Any]
     part: tuple[str, ...] = ()
     """The part it belongs to: names from the whole inwards."""
+    untested: Callable[..., Any] | None = None
+    """`run` without its test whether the parameters are there in the state; None if it has no such test."""
 
     def __call__(self, *given: Any) -> Any:
         """Run it on a state of the whole, or on a step and the states around it."""
@@ -35,6 +38,10 @@ class Instance:
     def on(self, *given: Any) -> Callable[[], Any]:
         """A function without parameters that runs it, for a state that stays the same object, as a window's does."""
         return partial(self.run, *within(self.part, given), **self.parameters)
+
+    def present_on(self, s: State) -> Callable[[], Any]:
+        """The same where its parameters are known to be there."""
+        return partial(self.untested or self.run, *within(self.part, (s,)), **self.parameters)
 
     def named(self, part: str) -> Instance:
         """The same instance in a system that holds its part by this name."""
@@ -71,6 +78,19 @@ class Action:
     """The receiver's lane; empty: there is none."""
     is_of_its_part: bool = False
     """Whether the actor is its own part, whose name precedes the action's."""
+    ranges: Ranges | None = None
+    """The parameters, if some range over part of the state."""
+
+    def present(self, s: State) -> Present:
+        """Its instances whose parameters are there in this state.
+
+        Raises:
+            SpecificationError: a range is no collection, or exceeds its parameter's domain.
+        """
+        if self.ranges is None:
+            return Present(range(len(self.instances)), False)
+        part = self.instances[0].part if self.instances else ()
+        return self.ranges.present(within(part, (s,))[0])
 
     def step(self, number: int) -> Step:
         """The step of its instance with this number."""

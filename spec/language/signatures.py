@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,10 +47,25 @@ def check_parameters(cls: str, name: str, function: Callable[..., Any], mark: Ma
             raise SpecificationError(
                 f"{mark.kind} {cls}.{name}: {parameter}= is given a range, but the method has no such parameter"
             )
-        if isinstance(ranged, OfState) and (mark.kind == "initial" or "before" in asked):
+        if not isinstance(ranged, OfState):
+            continue
+        if mark.kind == "initial" or "before" in asked:
             raise SpecificationError(
                 f"{mark.kind} {cls}.{name}: {parameter} cannot range over a state, because it is not about one state"
             )
+        order = in_order(rest, mark)
+        earlier = [each for each in order[: order.index(parameter)] if each != mark.family]
+        for needed in ranged.needs:
+            if needed not in {*earlier, mark.family}:
+                raise SpecificationError(
+                    f"{mark.kind} {cls}.{name}: the range of {parameter} takes {needed}, which is no earlier "
+                    f"parameter; earlier ones: {', '.join(earlier) or 'none'}"
+                )
+
+
+def in_order(parameters: Sequence[str], mark: Mark) -> list[str]:
+    """The parameters of a method in the order of its instances: that of their ranges, if all have one; or its own."""
+    return list(mark.parameters if {*parameters} <= {*mark.parameters} else parameters)
 
 
 def _given(mark: Mark) -> tuple[tuple[str, ...], ...]:

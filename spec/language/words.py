@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Range = Domain[Any] | Iterable[Any] | Callable[..., Any]
 """The range of a parameter: a domain, values that `as_domain` accepts, or a function of the specification that
 returns either. A function of the specification and a state, `lambda self, s: s.messages`, ranges over what is present
-in that state."""
+in that state; it may also take earlier parameters by name, `lambda self, s, m: m.receivers`."""
 
 # Functions called inside a rule.
 
@@ -137,9 +137,11 @@ MARK = "__specification_mark__"
 
 @dataclass(frozen=True)
 class OfState:
-    """The range of a parameter as a function of the state."""
+    """The range of a parameter as a function of the state, and of earlier parameters."""
 
-    given: Callable[[Any, Any], Any]
+    given: Callable[..., Any]
+    needs: tuple[str, ...] = ()
+    """The earlier parameters that it takes, by name."""
 
 
 @dataclass(frozen=True)
@@ -208,8 +210,11 @@ class _Word:
                 return OfState(given)
             if _takes(given, 0):
                 return lambda self: given()
+            if earlier := _earlier_parameters(given):
+                return OfState(given, earlier)
             raise SpecificationError(
-                f"@{self.kind}: {name}= must be a domain, or a function, lambda self: ... or lambda self, s: ..."
+                f"@{self.kind}: {name}= must be a domain, or a function, lambda self: ... or lambda self, s: ..., "
+                "which may also take earlier parameters by name"
             )
         try:
             return listed(given) if isinstance(given, Iterator) else cast("Range", given)
@@ -331,6 +336,16 @@ def _takes(given: Any, arguments: int) -> bool:
     return True
 
 
+def _earlier_parameters(given: Any) -> tuple[str, ...]:
+    """The names that a function takes after the specification and a state; empty if it takes others, too."""
+    try:
+        asked = [each for each in inspect.signature(given).parameters.values() if each.default is each.empty]
+    except ValueError:  # its signature is unknown
+        return ()
+    by_name = all(each.kind in (each.POSITIONAL_OR_KEYWORD, each.KEYWORD_ONLY) for each in asked[2:])
+    return tuple(each.name for each in asked[2:]) if by_name else ()
+
+
 def _is_named(given: Any, name: str) -> bool:
     """Whether it has one parameter, of this name."""
     try:
@@ -396,7 +411,8 @@ action = _ActionWord(
     "action",
     """A step that may happen, `(self, s, **parameters)`: guard, then effect. It must be deterministic: with the same
     parameters in the same state it does the same. All choice is in the parameters. Each takes every value of its
-    type, of a range, `@action(broker=BROKERS)`, or of a part of the state, `@action(m=lambda self, s: s.messages)`.
+    type, of a range, `@action(broker=BROKERS)`, or of a part of the state, `@action(m=lambda self, s: s.messages)`,
+    which may depend on earlier parameters, `@action(m=..., to=lambda self, s, m: m.receivers)`.
     `when=` is a function of the specification that says whether the action exists under its constants.
     `actor=` and `receiver=` name the lanes in traces and sequence diagrams. Each is a parameter (`actor="follower"`)
     or words (`receiver="ZooKeeper"`), which may contain a parameter (`actor="controller of broker {broker}"`) or an

@@ -201,7 +201,7 @@ def _rules(specification: Specification) -> Iterator[Rule]:
         yield Rule(f"action {action.name}", tuple(each.run for each in action.instances[:1]))
     for judged in specification.properties:
         yield Rule(f"{judged.kind.replace('_', ' ')} {judged.name}", tuple(each.run for each in judged.instances[:1]))
-    yield Rule("initial", tuple({id(each.run): each.run for each in specification.initials}.values()))
+    yield Rule("initial", tuple(specification.initial_methods))
 
 
 def _findings(reached: Reached) -> Iterator[Finding]:

@@ -107,7 +107,8 @@ def pickled(specification: Specification, asked: object = None) -> bytes:
     along = [module for module in modules_of(specification) if not _found_by_name(module) or _is_here_only(module)]
     apart = {"__main__", *(module.__name__ for module in along)}
     # Evaluated here, where names in annotations are known; after that they are types.
-    _ = specification.variables, specification.initials, specification.actions, specification.properties
+    _ = specification.variables, next(specification.initials, None)
+    _ = specification.actions, specification.properties
     declared = [(cls, list(vars(cls))) for cls in classes_of(specification) if cls.__module__ in apart]
     for module in along:
         cloudpickle.register_pickle_by_value(module)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from array import array
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -37,6 +38,7 @@ from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.machine.memory import COMPILING, Budget, OutOfMemory
 from spec.checking.model import Model, OpaqueRuleFound, retry_on_opaque_rule
+from spec.checking.reference import OFTEN
 from spec.checking.runs import rundir
 from spec.checking.runs.checkpoint import (
     BEFORE_FIRST,
@@ -113,7 +115,7 @@ class LocalEngine:
     ) -> Exploration:
         budget = Budget(self.memory)
         symmetry = Symmetry(model, options.properties, on_progress) if options.symmetry else None
-        initial = np.zeros(0, np.uint64) if begun else _initial_states(model, symmetry)
+        initial = np.zeros(0, np.uint64) if begun else _initial_states(model, symmetry, on_progress)
         with ExitStack() as until_done:
             until_done.enter_context(_QUICK_SWITCHES)
             directory, commits = None, list[Commit]()
@@ -179,11 +181,18 @@ class _QuickSwitches:
 _QUICK_SWITCHES: Final = _QuickSwitches()
 
 
-def _initial_states(model: Model, symmetry: Symmetry | None) -> np.ndarray[Any, Any]:
+def _initial_states(model: Model, symmetry: Symmetry | None, on_progress: OnProgress) -> np.ndarray[Any, Any]:
     """The packed initial states, one after the other; each by the representative of its orbit."""
-    states = map(symmetry.representative if symmetry else lambda state: state, model.first_states())
-    words = [PackedState.of_values(model.layout, state).words for state in states]
-    return np.array(words, np.uint64).reshape(-1)
+    words = array("Q")
+    began = time.perf_counter()
+    look_again = began + OFTEN
+    for number, state in enumerate(model.each_first_state(), 1):
+        represented = symmetry.representative(state) if symmetry else state
+        words.extend(PackedState.of_values(model.layout, represented).words)
+        if (now := time.perf_counter()) >= look_again:
+            on_progress(Statistics(0, number, number, number, now - began))
+            look_again = now + OFTEN
+    return np.array(words, np.uint64)
 
 
 def _interrupted_before(model: Model) -> Exploration:

@@ -87,10 +87,10 @@ def _looked_up(model: Model) -> Iterator[tuple[str, Any]]:
     """
     reachable, specification = model.hidden_state.reachable, model.specification
     marked: list[Action | Property] = [*specification.actions, *specification.properties]
-    instances = [*specification.initials, *(each for one in marked for each in one.instances[:1])]
+    runs = [*specification.initial_methods, *(each.run for one in marked for each in one.instances[:1])]
     own = [cls for cls in classes_of(specification) if cls.__module__ in reachable.modules]
     methods = [each for cls in own for each in vars(cls).values()]
-    for named in reachable.reached(*(each.run for each in instances), *methods).named:
+    for named in reachable.reached(*runs, *methods).named:
         by: Any = named.by  # a function; mypy takes it for a method
         within = by.__globals__.get("__name__", "")
         if within not in reachable.modules or is_own_package(within) or _is_code(named):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from itertools import product
 from math import prod
 from typing import Any, Final, TypeVar
@@ -142,6 +142,16 @@ def choices_of(domains: Mapping[str, Domain[Any]]) -> list[dict[str, Any]]:
     sizes = ", ".join(f"{name} ({counted(domain.size)})" for name, domain in domains.items())
     within(prod(domain.size for domain in domains.values()), sizes, "choices")
     return [dict(zip(domains, values, strict=True)) for values in product(*domains.values())]
+
+
+def each_choice(domains: Mapping[str, Domain[Any]]) -> Iterator[dict[str, Any]]:
+    """The same choices in the same order, one after the other, however many there are."""
+    if not domains:
+        yield {}
+        return
+    (name, domain), *others = domains.items()
+    for value in map(domain.unrank, range(domain.size)):
+        yield from ({name: value, **rest} for rest in each_choice(dict(others))) if others else [{name: value}]
 
 
 def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:

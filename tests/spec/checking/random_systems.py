@@ -44,6 +44,9 @@ MOST: Final = 12
 SAMPLES: Final = 6
 """The number of states on which everything is tried."""
 
+RANGES: Final = ("range(1 + bool(s.a == s.b))", "[1, 0, 1][bool(s.a == s.b) :]", "{1} if s.a == s.b else ()")
+"""Ranges over part of a state, of the numbers 0 and 1."""
+
 
 class Kind(NamedTuple):
     """A domain, and its text."""
@@ -171,7 +174,7 @@ class Writer:
         """An initial rule or an action."""
         ranges, signature, values = self.parameter()
         if word == "action" and signature.endswith("Number") and self.chance(0.5):
-            ranges = "(n=lambda self, s: range(1 + bool(s.a == s.b)))"
+            ranges = f"(n=lambda self, s: {self.one_of(RANGES)})"
         samples = [self.sample(values, first=not at) for at in range(SAMPLES)]
         places = {"s.a": self.of["a"], "s.b": self.of["b"]}
         for variable in "tp":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import comb
-from typing import Any
+from typing import Annotated, Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import example, given
@@ -588,7 +589,7 @@ class RunningOut:
         return -1 if self.looks < 0 else 1 << 40
 
 
-@pytest.mark.parametrize(("looks", "last"), [(0, 1), (30, 4), (150, 8)])
+@pytest.mark.parametrize(("looks", "last"), [(1, 1), (31, 4), (151, 8)])
 def test_out_of_memory_reports_the_last_complete_level(
     looks: int, last: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -613,3 +614,37 @@ def test_a_dictionary_that_cannot_grow_ends_the_run(monkeypatch: pytest.MonkeyPa
     found = explore(Counters(counters=4, top=3))
     assert found.ended == "memory"
     assert found.statistics.distinct <= 100
+
+
+class Pairs(State):
+    """The states of `ManyBeginnings`."""
+
+    pair: tuple[Annotated[int, "a number"], Annotated[int, "a number"]] = variable("Two numbers.")
+
+
+class ManyBeginnings(Specification[Pairs]):
+    """Very many choices of parameters, few of which begin."""
+
+    def sizes(self) -> dict[Any, Any]:
+        """So that a pair is one of 160,000."""
+        return {Annotated[int, "a number"]: range(400)}
+
+    @initial
+    def begin(self, s: Pairs, pair: tuple[Annotated[int, "a number"], Annotated[int, "a number"]]) -> None:
+        """On the diagonal."""
+        require(pair[0] == pair[1])
+        s.pair = pair
+
+    @action
+    def stay(self, s: Pairs) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+def test_initial_states_are_not_listed_first(engine: str) -> None:
+    """There may be any number of choices, and the first states are counted before the last one is made."""
+    seen = list[Statistics]()
+    with patch("spec.checking.reference.OFTEN", 0), patch("spec.checking.local.engine.OFTEN", 0):
+        result = check(ManyBeginnings(), engine=engine, on_progress=seen.append)
+    assert (result.verdict, result.distinct_states) == ("holds", 400)
+    assert any(each.depth == 0 and 0 < each.distinct < 400 for each in seen)

@@ -151,7 +151,7 @@ def test_each_part_has_its_own_sizes() -> None:
 
 def test_every_part_is_initialized() -> None:
     """In each of its initial states; then the whole."""
-    ways = Yards().initials
+    ways = [*Yards().initials]
     assert len(ways) == 3 * 4
     assert ways[0].parameters == {"left.level": 0, "right.level": 0}
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import pytest
 
 from spec.checking import EvaluationFailed, Result, check
+from spec.checking.model import Model
 from spec.language import (
     Partial,
     Size,
@@ -16,7 +20,9 @@ from spec.language import (
     State,
     Step,
     action,
+    at_most,
     bound,
+    each,
     initial,
     invariant,
     require,
@@ -26,6 +32,7 @@ from spec.language import (
     variable,
     view,
 )
+from tests.spec.checking.everywhere import agreed
 
 Place = Annotated[int, "a place"]
 
@@ -273,3 +280,198 @@ def test_no_name_stands_for_two_things_in_one_class() -> None:
             @action  # type: ignore[no-redef]
             def x(self, s: UntypedState) -> None:  # noqa: F811
                 """It."""
+
+
+class Drawer(State):
+    """The states of `Drawn`."""
+
+    cards: tuple[Annotated[int, "a card"], ...] = variable("Cards, some of them twice.")
+    open: bool = variable("Whether one can be taken.")
+
+
+class Drawn(Specification[Drawer]):
+    """Parameters beside each other, of the state and of their types; ranges with duplicates, guards and bounds."""
+
+    def sizes(self) -> dict[Any, Size]:
+        """Three cards."""
+        return {Annotated[int, "a card"]: range(3), tuple[Annotated[int, "a card"], ...]: at_most(3)}
+
+    @action
+    def put(self, s: Drawer, card: Annotated[int, "a card"]) -> None:
+        """A card."""
+        require(len(s.cards) < 3)
+        s.cards += (card,)
+
+    @action(card=lambda self, s: s.cards)
+    def take(self, s: Drawer, keep_open: bool, card: Annotated[int, "a card"]) -> None:
+        """Every such card."""
+        s.cards = tuple(each for each in s.cards if each != card)
+        s.open = keep_open
+
+    def of_the_open(self, s: Drawer) -> Iterator[int]:
+        """Cards, if it is open and has few."""
+        require(s.open)
+        bound(len(s.cards) < 3)
+        return reversed(s.cards)
+
+    @action(other=lambda self, s: s.cards, card=of_the_open)
+    def exchange(self, s: Drawer, other: Annotated[int, "a card"], card: Annotated[int, "a card"]) -> None:
+        """One for another."""
+        s.cards = tuple(other if each == card else each for each in s.cards)
+
+
+class AstrayLate(Drawn):
+    """The second range exceeds its type, if the first has a value."""
+
+    @action(other=lambda self, s: s.cards[1:], card=lambda self, s: (9, 7))
+    def exchange(self, s: Drawer, other: Annotated[int, "a card"], card: Annotated[int, "a card"]) -> None:
+        """Never."""
+
+
+class NoCollection(Drawn):
+    """A range is sometimes a number."""
+
+    @action(card=lambda self, s: len(s.cards) > 1 or s.cards)
+    def take(self, s: Drawer, keep_open: bool, card: Annotated[int, "a card"]) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize("drawn", [Drawn, AstrayLate, NoCollection])
+def test_ranges_mean_the_same_to_every_engine(drawn: type[Drawn], tmp_path: Path) -> None:
+    """The same steps in the same order, and the same errors, with the path to the state."""
+    agreed(drawn(), tmp_path, seed=1)
+
+
+def test_an_error_names_the_action_and_the_parameter() -> None:
+    """With the value and the allowed ones."""
+    with pytest.raises(EvaluationFailed) as failed:
+        check(AstrayLate(), engine="reference")
+    assert str(failed.value) == (
+        "exchange: parameter card: its range in this state exceeds its type: 9 is not an integer of 0..2"
+    )
+    with pytest.raises(EvaluationFailed, match="take: card= returns True, which is no collection"):
+        check(NoCollection(), engine="reference")
+
+
+class Many(Untyped):
+    """A range over a type of many values, few of which are there."""
+
+    @action(number=lambda self, s: range(10 * len(s.letters), 10 * len(s.letters) + 2))
+    def count(self, s: UntypedState, number: Annotated[int, "a number"]) -> None:
+        """Nothing."""
+
+    def sizes(self) -> dict[Any, Size]:
+        """A thousand numbers."""
+        return {Annotated[int, "a number"]: range(1000)}
+
+
+def test_only_present_values_are_tried() -> None:
+    """The range is read once in a state, and not for each value of its type."""
+    called = Counter[str]()
+    model = Model(Many())
+    state, _ = next(model.initial_states())
+    assert state is not None
+    model.expand(state)
+    sys.setprofile(lambda frame, event, _: called.update([event]))
+    try:
+        steps = model.expand(state).steps
+    finally:
+        sys.setprofile(None)
+    assert [step.instance for step in steps if model.actions[step.action].name == "count"] == [0, 1]
+    assert called["call"] < 1000
+
+
+class Dependent(Drawn):
+    """Ranges that depend on earlier parameters, one of which ranges over its type."""
+
+    @action(
+        card=lambda self, s: s.cards,
+        at=lambda self, s, card: (at for at, its in enumerate(s.cards) if its == card),
+        to=lambda self, s, at, up: range(at + 1, len(s.cards)) if up else range(at),
+    )
+    def shift(
+        self,
+        s: Drawer,
+        up: bool,
+        card: Annotated[int, "a card"],
+        at: Annotated[int, "a card"],
+        to: Annotated[int, "a card"],
+    ) -> None:
+        """A card goes to another place."""
+        rest = [*s.cards[:at], *s.cards[at + 1 :]]
+        s.cards = (*rest[:to], card, *rest[to:])
+
+
+class AstrayDependent(Dependent):
+    """A range exceeds its type for one value of an earlier parameter, which is not its first."""
+
+    @action(card=lambda self, s: s.cards, other=lambda self, s, card: range(2 * card))
+    def exchange(self, s: Drawer, other: Annotated[int, "a card"], card: Annotated[int, "a card"]) -> None:
+        """Never."""
+
+
+@pytest.mark.parametrize("drawn", [Dependent, AstrayDependent])
+def test_a_range_may_depend_on_earlier_parameters(drawn: type[Drawn], tmp_path: Path) -> None:
+    """It is evaluated only for those of their values that are there; every engine gives the same."""
+    agreed(drawn(), tmp_path, seed=1)
+
+
+def test_dependent_ranges_equal_guards() -> None:
+    """The same steps as with parameters that range over their types."""
+
+    class ByGuard(Dependent):
+        @action
+        def shift(
+            self,
+            s: Drawer,
+            up: bool,
+            card: Annotated[int, "a card"],
+            at: Annotated[int, "a card"],
+            to: Annotated[int, "a card"],
+        ) -> None:
+            """A card goes to another place."""
+            require(at < len(s.cards) and s.cards[at] == card)
+            require(at < to < len(s.cards) if up else to < at)
+            super().shift(s, up, card, at, to)
+
+    assert figures(check(Dependent(), engine="reference")) == figures(check(ByGuard(), engine="reference"))
+    with pytest.raises(EvaluationFailed, match=r"parameter other: its range .* 3 is not an integer of 0..2"):
+        check(AstrayDependent(), engine="reference")
+
+
+def test_actions_of_one_rule_have_ranges_of_their_own() -> None:
+    """The value that makes the action is an earlier parameter."""
+
+    def low() -> None:
+        """Take a low one."""
+
+    def high() -> None:
+        """Take a high one."""
+
+    class Family(Drawn):
+        @action(
+            of=each(lambda self: (1, 3), like=lambda of: low if of == 1 else high), card=lambda self, s, of: range(of)
+        )
+        def take_some(self, s: Drawer, of: int, card: Annotated[int, "a card"]) -> None:
+            """One."""
+            s.cards = ()
+
+    model = Model(Family())
+    steps = model.expand(next(model.initial_states())[0] or ()).steps
+    taken = [(model.actions[step.action].name, step.instance) for step in steps]
+    assert [step for step in taken if step[0] in {"low", "high"}] == [
+        ("low", 0),
+        ("high", 0),
+        ("high", 1),
+        ("high", 2),
+    ]
+
+
+def test_a_range_takes_only_earlier_parameters() -> None:
+    """Otherwise nothing could enumerate it."""
+    with pytest.raises(SpecificationError, match=r"the range of letter takes box, which is no earlier .*: none"):
+
+        class Backwards(ByState):
+            @action(letter=lambda self, s, box: s.letters, box=lambda self, s: s.boxes)
+            def deliver(self, s: Post, letter: Letter, box: Place) -> None:
+                """A letter to a box."""

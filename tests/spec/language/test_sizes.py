@@ -257,7 +257,7 @@ def test_parameters_range_over_their_types() -> None:
         {"number": number, "litres": litres} for number, litres in ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0))
     ]
     assert [[*each.parameters.values()] for each in path.instances] == [["a", 1], ["b", 1]]
-    assert len(Garden().initials) == 2
+    assert len([*Garden().initials]) == 2
     assert [len(each.instances) for each in Garden().properties] == [2, 2]
 
 

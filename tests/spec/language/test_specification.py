@@ -925,9 +925,9 @@ ENDLESS: list[tuple[str, Callable[..., Any], dict[str, Any], str]] = [
     ("a range", action, {"it": range(10**12)}, "action act: parameters it (1,000,000,000,000): 1,000,000,000,000"),
     (
         "a product",
-        initial,
+        action,
         {"a": range(100), "b": range(100), "c": range(100)},
-        "initial act: parameters a (100), b (100), c (100): 1,000,000 choices, and at most 100,000 are listed",
+        "action act: parameters a (100), b (100), c (100): 1,000,000 choices, and at most 100,000 are listed",
     ),
     (
         "a function",

@@ -1,0 +1,156 @@
+"""Parameters that range over part of a state: which of their values are there.
+
+A parameter has a domain, whose values number the instances of its rule. Its range is a function of the state; in a
+state only the instances act whose values are in the ranges. An engine either runs any instance, which then tests
+whether its values are there (`Ranges.only_there`), or asks for the instances whose values are (`Ranges.present`).
+Both give the same steps and the same errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from functools import cache, wraps
+from typing import Any, Final, NamedTuple
+
+from spec.language.domains import Domain
+from spec.language.errors import Bounded, Disabled, DoesNotExist, OutOfDomain, SpecificationError, safe_repr
+from spec.language.state import State
+from spec.language.words import OfState
+
+SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": False, "view": "", "picture": None}
+"""The result of each kind for a state or step that it does not apply to."""
+
+
+class Present(NamedTuple):
+    """The instances whose parameters are there in a state."""
+
+    numbers: Sequence[int]
+    """Their numbers, in order."""
+    closed: bool
+    """Whether a bound forbids some, because a range calls `bound`."""
+
+
+class Ranges:
+    """The parameters of a rule, some of which range over part of a state.
+
+    Args:
+        whole: the specification or part, the `self` of the functions.
+        domains: the domain of each parameter; their order is that of the instances.
+        there: the function of each parameter that has one; it returns the collection of values. It is called only
+            for values of earlier parameters that are there.
+        certain: the parameters whose functions return only values of the domain.
+    """
+
+    def __init__(
+        self,
+        whole: object,
+        domains: Mapping[str, Domain[Any]],
+        there: Mapping[str, OfState],
+        certain: Collection[str],
+    ):
+        self._whole, self._domains = whole, domains
+        self._there = {name: (there[name].given, there[name].needs) for name in domains if name in there}
+        self._uncertain = {name: domains[name] for name in self._there if name not in certain}
+        self._value_of = {
+            each: cache(domains[each].unrank) for its in there.values() for each in its.needs if each in domains
+        }
+        """By parameter that some range takes, its values by their numbers."""
+        self._fixed: Mapping[str, Any] = {}
+
+    def with_values(self, fixed: Mapping[str, Any]) -> Ranges:
+        """The same, where parameters that number no instances have these values."""
+        other = copy(self)
+        other._fixed = fixed
+        return other
+
+    def only_there(self, kind: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """The method, limited to parameter values that are there in the state.
+
+        With the first value of every other parameter it also checks that a range is within its domain.
+        """
+        whole, there, uncertain = self._whole, self._there, self._uncertain
+        others = {name: self._others(name) for name in uncertain}
+
+        @wraps(method)
+        def of_those(s: State, **parameters: Any) -> Any:
+            for name, (given, needs) in there.items():
+                held = collection(name, given(whole, s, **{each: parameters[each] for each in needs}))
+                if name in uncertain and all(parameters[other] == first for other, first in others[name].items()):
+                    for value in held:
+                        if value not in uncertain[name]:
+                            raise exceeded(name, OutOfDomain(value, str(uncertain[name])))
+                if parameters[name] not in held:
+                    if kind == "action":
+                        raise DoesNotExist(name, given)
+                    return SILENT[kind]
+            return method(s, **parameters)
+
+        return of_those
+
+    def _others(self, name: str) -> dict[str, Any]:
+        """The parameters whose first value stands for all when the range of this one is checked, with that value."""
+        read = {name}
+        for each, (_, needs) in self._there.items():
+            read |= {each, *needs}
+            if each == name:
+                break
+        return {each: domain.unrank(0) for each, domain in self._domains.items() if each == name or each not in read}
+
+    def present(self, s: State) -> Present:
+        """The instances whose parameters are there in this state.
+
+        Raises:
+            SpecificationError: a range is no collection, or exceeds its domain.
+        """
+        found, closed = [(0, self._fixed)], False
+        for name, domain in self._domains.items():
+            value_of = self._value_of.get(name)
+            codes: Sequence[int] | None = None
+            longer: list[tuple[int, Mapping[str, Any]]] = []
+            for number, earlier in found:
+                if codes is None or self._needs(name):
+                    try:
+                        codes = self._codes(name, s, earlier)
+                    except Disabled as refused:
+                        codes, closed = (), closed or isinstance(refused, Bounded)
+                first = number * domain.size
+                if value_of is None:
+                    longer += [(first + code, earlier) for code in codes]
+                else:
+                    longer += [(first + code, {**earlier, name: value_of(code)}) for code in codes]
+            found = longer
+        return Present([number for number, _ in found], closed)
+
+    def _needs(self, name: str) -> tuple[str, ...]:
+        return self._there[name][1] if name in self._there else ()
+
+    def _codes(self, name: str, s: State, earlier: Mapping[str, Any]) -> Sequence[int]:
+        """The values of this parameter that are there, by their numbers in its domain, in order."""
+        domain = self._domains[name]
+        if name not in self._there:
+            return range(domain.size)
+        given, needs = self._there[name]
+        held = collection(name, given(self._whole, s, **{each: earlier[each] for each in needs}))
+        try:
+            return sorted(set(map(domain.rank, held)))
+        except OutOfDomain as wrong:
+            raise exceeded(name, wrong) from None
+
+
+def collection(name: str, held: Any) -> Any:
+    """The values that a range returned, to be read more than once.
+
+    Raises:
+        SpecificationError: it is no collection.
+    """
+    if isinstance(held, Iterator):
+        return tuple(held)
+    if not isinstance(held, Iterable) or isinstance(held, str):
+        raise SpecificationError(f"{name}= returns {safe_repr(held)}, which is no collection")
+    return held
+
+
+def exceeded(name: str, wrong: OutOfDomain) -> SpecificationError:
+    """The error for a range with a value outside the parameter's domain."""
+    return SpecificationError(f"parameter {name}: its range in this state exceeds its type: {wrong}")
