@@ -88,9 +88,13 @@ class Action:
             SpecificationError: a range is no collection, or exceeds its parameter's domain.
         """
         if self.ranges is None:
-            return Present(range(len(self.instances)), False)
+            return self._every
         part = self.instances[0].part if self.instances else ()
         return self.ranges.present(within(part, (s,))[0])
+
+    @cached_property
+    def _every(self) -> Present:
+        return Present(range(len(self.instances)), False)
 
     def step(self, number: int) -> Step:
         """The step of its instance with this number."""
