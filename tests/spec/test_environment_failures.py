@@ -398,12 +398,16 @@ def test_a_long_evaluation_is_reported(engine: str, monkeypatch: pytest.MonkeyPa
 
 @contextmanager
 def files_up_to(size: int) -> Iterator[None]:
-    """Limit file sizes meanwhile, as if the disk were full."""
+    """Limit file sizes meanwhile, as if the disk were full. Modules are not cached, as Python keeps what it could
+    write of one.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    caches, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         yield
     finally:
+        sys.dont_write_bytecode = caches
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
@@ -606,6 +610,7 @@ def test_the_memory_limit_without_room_for_spark_is_a_bound(monkeypatch: pytest.
         insert(visited, *where)
 
     monkeypatch.setattr(Visited, "insert", insert_some)
+    monkeypatch.setattr("spec.checking.first_tier.KEPT", 0)
     with files_up_to(1_000):
         found = check(MANY, engine=AutoEngine())
     assert (found.verdict, found.engine) == ("bounded", "local")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import time
+import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from threading import Lock
 from typing import Any, Final, SupportsIndex
@@ -241,7 +243,8 @@ class _Search:
 
     def seeker_of(self, tables: DecisionTables) -> Seeker:
         """A seeker by these tables, which waits for its kernel when it is needed."""
-        return Seeker(tables, self.pool.budget, self.pool.workers[0].scratch, self.prepare_seeking)
+        prepare = partial(_Search.prepare_seeking, weakref.proxy(self))  # a cycle would keep all states in memory
+        return Seeker(tables, self.pool.budget, self.pool.workers[0].scratch, prepare)
 
     # Levels.
 
