@@ -21,6 +21,9 @@ listed. Each takes up to a kilobyte, so the limit costs a tenth of a gigabyte an
 stops earlier, at 2**16. No engine explores a system of that size, because every choice is tried in every state."""
 
 
+TRIED: Final = 100_000_000
+"""The most choices of the parameters of `initial`, which are tried one after the other, in half an hour or so."""
+
 _GIVE: Final = "give a domain, a range, a sequence or an Enum class"
 
 
@@ -56,6 +59,16 @@ def within(number: int, what: object, of: str, *, at_least: bool = False) -> Non
     if number > LISTED:
         more = f"more than {LISTED:,}" if at_least else counted(number)
         raise SpecificationError(f"{what}: {more} {of}, and at most {LISTED:,} are listed")
+
+
+def can_be_tried(number: int, what: object) -> None:
+    """Require that this number of choices can be tried.
+
+    Raises:
+        SpecificationError: there are too many.
+    """
+    if number > TRIED:
+        raise SpecificationError(f"{what}: {counted(number)} choices, and at most {TRIED:,} are tried")
 
 
 def refused(values: object, hint: str) -> SpecificationError:

@@ -355,7 +355,14 @@ class Part(Generic[S], metaclass=Body):
         """Each initial state, one after the other: the parts' first, then the whole's. Without `initial`, nothing is
         assigned.
         """
-        own = [(getattr(self, name), self._domains(name, mark)) for name, _, mark in self._of_kind("initial")]
+        own = []
+        for name, _, mark in self._of_kind("initial"):
+            domains = self._domains(name, mark)
+            try:
+                each_choice(domains)  # are there too many?
+            except SpecificationError as wrong:
+                raise SpecificationError(f"initial {name}: parameters {wrong}") from None
+            own.append((getattr(self, name), domains))
 
         def whole() -> Iterator[Instance]:
             for method, domains in own or [(initialize, {})]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import Any, Final, TypeVar
 
-from spec.language.allowed_values import counted, within
+from spec.language.allowed_values import can_be_tried, counted, within
 from spec.language.domains.atoms import EnumerationDomain, IntegerDomain, LeftOut, LeftOutDomain
 from spec.language.domains.base import Domain
 from spec.language.domains.collections import SequenceDomain, SubsetDomain
@@ -145,13 +145,22 @@ def choices_of(domains: Mapping[str, Domain[Any]]) -> list[dict[str, Any]]:
 
 
 def each_choice(domains: Mapping[str, Domain[Any]]) -> Iterator[dict[str, Any]]:
-    """The same choices in the same order, one after the other, however many there are."""
+    """The same choices in the same order, one after the other.
+
+    Raises:
+        SpecificationError: there are too many even for that.
+    """
+    can_be_tried(prod(domain.size for domain in domains.values()), ", ".join(domains))
+    return _each([*domains.items()])
+
+
+def _each(domains: Sequence[tuple[str, Domain[Any]]]) -> Iterator[dict[str, Any]]:
     if not domains:
         yield {}
         return
-    (name, domain), *others = domains.items()
+    (name, domain), *others = domains
     for value in map(domain.unrank, range(domain.size)):
-        yield from ({name: value, **rest} for rest in each_choice(dict(others))) if others else [{name: value}]
+        yield from ({name: value, **rest} for rest in _each(others)) if others else [{name: value}]
 
 
 def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
