@@ -362,7 +362,8 @@ class Part(Generic[S], metaclass=Body):
                 each_choice(domains)  # are there too many?
             except SpecificationError as wrong:
                 raise SpecificationError(f"initial {name}: parameters {wrong}") from None
-            own.append((getattr(self, name), domains))
+            if all(domain.size for domain in domains.values()):
+                own.append((getattr(self, name), domains))
 
         def whole() -> Iterator[Instance]:
             for method, domains in own or [(initialize, {})]:

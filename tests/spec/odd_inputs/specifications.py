@@ -306,7 +306,7 @@ PARAMETERS = [
     parameter("a mapping", "mapping((1,), (2,))", "a mapping is a variable of its own"),
     parameter("a function of nothing", "lambda: range(3)", "", exit=0),
     parameter("a function of the state", "lambda self, s: range(3)", "annotate it with its type"),
-    parameter("a function of three", "lambda self, s, n: range(3)", "lambda self, s: ..."),
+    parameter("a function of three", "lambda self, s, n: range(3)", "no earlier parameter"),
     parameter("a function that returns None", "lambda self: None", "None is not a domain"),
     parameter("a function that raises", "lambda self: 1 // 0", "ZeroDivisionError"),
     parameter("a function of an unknown constant", "lambda self: range(self.top)", "AttributeError"),
