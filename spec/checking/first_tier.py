@@ -51,6 +51,8 @@ NEWEST: Final = 4096
 """The newest states, some of which are learned by way of trial."""
 KEPT: Final = 500_000
 """States after which the local engine continues in any case: it stores a state in a tenth of the memory or less."""
+WEIGHED: Final = 1_000
+"""States between two looks at the memory."""
 TICK: Final = 0.1
 """Once `MOST` states are reached: seconds between two checks of the compiling process."""
 
@@ -80,6 +82,8 @@ class FirstTier:
         self._loaded = self._over = False
         self._look_again, self._before = ALONE, Progress(0.0, 0)
         """Seconds of work until it is next decided whether to load the kernels, and the progress at the last time."""
+        self._weigh_at = 0
+        """The number of states at which the memory is looked at again."""
         self._probe: Probe | None = None
         self._loading = 0.0
         """Seconds spent loading, not exploring."""
@@ -142,8 +146,12 @@ class FirstTier:
 
     def _is_over(self, engine: ReferenceEngine, statistics: Statistics) -> bool:
         """Whether compiled code is needed, or expected to be faster."""
-        if statistics.distinct >= KEPT or self.budget.left < self.budget.size // 2:
+        if statistics.distinct >= KEPT:
             return True
+        if statistics.distinct >= self._weigh_at:  # not in each of many small levels: it takes microseconds
+            self._weigh_at = statistics.distinct + WEIGHED
+            if self.budget.left < self.budget.size // 2:
+                return True
         worked, before = self._worked, self._before
         if worked < self._look_again or too_large(self._model):
             return False
