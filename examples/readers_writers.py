@@ -48,7 +48,7 @@ class Access(State):
 class ReadersWriters(Specification[Access]):
     """A queue lets readers and writers in."""
 
-    leaves_out = "what is read and written, actors that give up"
+    leaves_out = "the data that is read and written, actors that give up"
 
     actors: int = constant(3, "Actors.", at_least=2)
     wait_for_readers: bool = switch(True, "A writer waits until no one reads.")
