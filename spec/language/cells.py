@@ -66,29 +66,9 @@ class Cell:
         """The bits of the integer that belong to this cell."""
         # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple. Then by value, with the very
         # value that was seen: its parts may be equal to those of another value without being the same.
-        self._met: dict[type, dict[Any, tuple[Any, int, Any]]] = {}
+        self._met: dict[type, dict[Any, tuple[Any, Any]]] = {}
+        self._packed: dict[type, dict[Any, tuple[int, Any]]] = {}
         self._values: dict[int, Any] = {}
-
-    def _meet(self, value: Any) -> tuple[Any, int, Any]:
-        of_its_type = self._met.get(type(value))
-        if of_its_type is None:
-            of_its_type = self._met[type(value)] = {}
-        try:
-            met = of_its_type.get(value)
-        except TypeError:
-            raise SpecificationError(
-                f"{self.name} = {safe_repr(value)}: it can be changed in place, and the state holds immutable values"
-            ) from None
-        if met is not None and (met[2] is value or is_same_value(value, met[2])):
-            return met
-        try:
-            codes = self.domain.codes(value)
-        except OutOfDomain as wrong:
-            raise OutOfCell(self.name, wrong) from None
-        bits = sum(code << shift for code, (shift, _) in zip(codes, self._slots, strict=True))
-        canonical = self.unpack(bits)
-        met = of_its_type[value] = canonical, bits, canonical if is_same_value(value, canonical) else value
-        return met
 
     def admit(self, value: Any) -> Any:
         """The canonical form of a value.
@@ -97,16 +77,44 @@ class Cell:
             OutOfCell: the value is outside the domain.
         """
         try:
-            canonical, _, met = self._met[type(value)][value]
+            canonical, met = self._met[type(value)][value]
         except (KeyError, TypeError):
-            return self._meet(value)[0]
+            return self._meet(value)
         if met is value or is_same_value(value, met):  # the usual case, tested without a call
             return canonical
-        return self._meet(value)[0]
+        return self._meet(value)
+
+    def _meet(self, value: Any) -> Any:
+        canonical = self.unpack(self._bits_of(value))
+        kept = canonical if is_same_value(value, canonical) else value
+        self._met.setdefault(type(value), {})[value] = canonical, kept
+        return canonical
 
     def pack(self, value: Any) -> int:
         """The bits of a value, at their place in the packed state."""
-        return self._meet(value)[1]
+        try:
+            bits, met = self._packed[type(value)][value]
+        except (KeyError, TypeError):
+            pass
+        else:
+            if met is value or is_same_value(value, met):
+                return bits
+        bits = self._bits_of(value)
+        self._packed.setdefault(type(value), {})[value] = bits, value
+        return bits
+
+    def _bits_of(self, value: Any) -> int:
+        try:
+            hash(value)
+        except TypeError:
+            raise SpecificationError(
+                f"{self.name} = {safe_repr(value)}: it can be changed in place, and the state holds immutable values"
+            ) from None
+        try:
+            codes = self.domain.codes(value)
+        except OutOfDomain as wrong:
+            raise OutOfCell(self.name, wrong) from None
+        return sum(code << shift for code, (shift, _) in zip(codes, self._slots, strict=True) if code)
 
     def unpack(self, packed: int) -> Any:
         """The value of this cell in a packed state; always the same object for the same value."""

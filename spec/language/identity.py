@@ -31,12 +31,14 @@ def is_same_value(one: Any, other: Any) -> bool:
                 return False
         return True
     if isinstance(one, frozenset) and isinstance(other, frozenset):
+        if len(one) != len(other):
+            return False
         try:
-            if {*map(id, frozenset.__iter__(one))} == {*map(id, frozenset.__iter__(other))}:
-                return True
+            mine, its = ({id(each): each for each in frozenset.__iter__(some)} for some in (one, other))
         except TypeError:  # a lazy one
-            pass
-        return len(one) == len(other) and identity(one) == identity(other)
+            return identity(one) == identity(other)
+        # Sets that actions make from each other have nearly all members in common.
+        return _identities(mine, its) == _identities(its, mine)
     if cls is not other.__class__:
         return False
     if cls is int or cls is str or type(one) is not cls:  # a stand-in knows what it equals
@@ -65,6 +67,11 @@ def identity(value: Any) -> Hashable:
     if cls is int or cls is str or _prints_as_any_object(cls) or type(value) is not cls:
         return cls, value
     return cls, value, repr(value)
+
+
+def _identities(members: Mapping[int, Any], others: Mapping[int, Any]) -> frozenset[Hashable]:
+    """The identities of the members, by address, that are not among the others."""
+    return frozenset(identity(members[address]) for address in members.keys() - others.keys())
 
 
 def _members(value: Any) -> Iterable[Any]:

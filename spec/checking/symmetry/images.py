@@ -25,8 +25,8 @@ class Image(NamedTuple):
     above: int
     """It is in use if the guard's code is greater."""
 
-    def of(self, codes: Sequence[int]) -> int:
-        """The code for its slot, in a state with these codes."""
+    def of(self, codes: Sequence[int] | Mapping[int, int]) -> int:
+        """The code for its slot, in a state with these codes by slot."""
         code = codes[self.source]
         return self.codes[code] if self.guard < 0 or codes[self.guard] > self.above else code
 
@@ -43,17 +43,18 @@ class Codes:
     """Packed states slot by slot."""
 
     def __init__(self, layout: Layout):
-        self._shifts = [
+        self.shifts = [
             ((layout.words - 1 - place.word) * WORD + place.shift, (1 << place.width) - 1) for place in layout.slots
         ]
+        """The place of each slot's code: how far it is shifted, and its mask."""
 
     def unpack(self, packed: int) -> list[int]:
         """The code in each slot."""
-        return [packed >> shift & mask for shift, mask in self._shifts]
+        return [packed >> shift & mask for shift, mask in self.shifts]
 
     def pack(self, codes: Iterable[int]) -> int:
         """The state with these codes."""
-        return sum(code << shift for code, (shift, _) in zip(codes, self._shifts, strict=True))
+        return sum(code << shift for code, (shift, _) in zip(codes, self.shifts, strict=True))
 
 
 class Permuted:
@@ -64,18 +65,28 @@ class Permuted:
     """
 
     def __init__(self, layout: Layout, images: Sequence[Image]):
-        self._codes = Codes(layout)
+        shifts = Codes(layout).shifts
         self.sources = [0] * len(layout.cells)
         """By cell, the bits of the cells from which its content comes."""
+        self._codes_of = [[(slot, *shifts[slot]) for slot in slots] for slots in _slots_by_cell(layout)]
+        """By cell, its slots: the number, and where the code is."""
         self._from: list[list[tuple[int, Image]]] = [[] for _ in layout.cells]
+        """By cell, the images of its slots, and where the new codes are."""
         for slot, image in enumerate(images):
             source = layout.slots[image.source].cell
-            self._from[source].append((slot, image))
+            self._from[source].append((shifts[slot][0], image))
             self.sources[layout.slots[slot].cell] |= layout.cells[source].mask
         self._known: list[tuple[int, dict[int, int]]] = [(cell.mask, {}) for cell in layout.cells]
+        self._last = 0, self._sum_of_parts(0)
+        """The latest state and its image: a state is asked for once for each action and property."""
 
     def of(self, packed: int) -> int:
         """The image of a packed state."""
+        if packed != self._last[0]:
+            self._last = packed, self._sum_of_parts(packed)
+        return self._last[1]
+
+    def _sum_of_parts(self, packed: int) -> int:
         taken = 0
         for cell, (mask, known) in enumerate(self._known):
             bits = packed & mask
@@ -86,11 +97,15 @@ class Permuted:
         return taken
 
     def _found(self, cell: int, bits: int) -> int:
-        codes = self._codes.unpack(bits)
-        taken = [0] * len(codes)
-        for slot, image in self._from[cell]:
-            taken[slot] = image.of(codes)
-        return self._codes.pack(taken)
+        codes = {slot: bits >> shift & mask for slot, shift, mask in self._codes_of[cell]}
+        return sum(image.of(codes) << shift for shift, image in self._from[cell])
+
+
+def _slots_by_cell(layout: Layout) -> list[list[int]]:
+    found: list[list[int]] = [[] for _ in layout.cells]
+    for slot, place in enumerate(layout.slots):
+        found[place.cell].append(slot)
+    return found
 
 
 def images(model: Model, permutation: Permutation) -> tuple[Image, ...]:

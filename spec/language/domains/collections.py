@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import cached_property
+from itertools import compress
 from typing import Any, TypeVar
 
 from spec.language.allowed_values import within
@@ -91,12 +93,25 @@ class SubsetDomain(Domain[frozenset[T]]):
         self.size = 1 << elements.size
 
     def rank(self, value: Any) -> int:
+        return sum(1 << number for number in self._numbers(value))
+
+    def _numbers(self, value: Any) -> set[int]:
+        """The numbers of a set's members."""
         if isinstance(value, frozenset):
             try:
-                return sum(1 << code for code in set(map(self.elements.rank, frozenset.__iter__(value))))
+                return set(map(self._number, frozenset.__iter__(value)))
             except OutOfDomain:
                 value = Subset(value, self.order)  # so that the message lists it in order
         raise OutOfDomain(value, str(self))
+
+    def _number(self, member: Any) -> int:
+        found = self._numbered.get(member)
+        return found[1] if found is not None and found[0] is member else self.elements.rank(member)
+
+    @cached_property
+    def _numbered(self) -> Mapping[T, tuple[T, int]]:
+        """Each element and its number, by the element: most members of sets are the very objects of the domain."""
+        return {element: (element, self.elements.rank(element)) for element in self.order}
 
     def unrank(self, code: int) -> frozenset[T]:
         return Subset((element for element, bit in self.order.items() if code >> bit & 1), self.order)
@@ -105,11 +120,14 @@ class SubsetDomain(Domain[frozenset[T]]):
         return (Slot(f"{{{element}}}", 2) for element in reversed(self.order))
 
     def codes(self, value: Any) -> tuple[int, ...]:
-        code = self.rank(value)
-        return tuple(code >> bit & 1 for bit in reversed(self.order.values()))
+        last = len(self.order) - 1
+        codes = bytearray(last + 1)
+        for number in self._numbers(value):
+            codes[last - number] = 1
+        return tuple(codes)
 
     def value(self, codes: Sequence[int]) -> frozenset[T]:
-        return self.unrank(sum(1 << bit for bit, code in enumerate(reversed(codes)) if code))
+        return Subset(compress(self.order, reversed(codes)), self.order)
 
     def __str__(self) -> str:
         return f"a frozenset of {listed_some(self.order)}"
