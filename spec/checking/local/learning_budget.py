@@ -4,6 +4,8 @@ Learning a path takes longer than evaluating an action once, and pays if later s
 will is unknown. So learning is paid from what it has saved: each state that compiled code expanded saved the time of
 expanding it in plain Python. Where nearly every state takes paths of its own nothing is saved, and most states are
 expanded in plain Python; a share of that time is still spent on learning, because later levels may be different.
+
+All seconds are those of the thread's clock, since on a busy machine both ways take longer.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from contextlib import contextmanager
 from typing import Final
 
 ALLOWANCE: Final = 1.0
-"""Seconds of learning that need not have saved anything."""
+"""Seconds of learning that need not have saved anything, if everything is evaluated once."""
 SHARE: Final = 0.2
 """Of the time spent on expanding in plain Python, the share that is spent on learning besides."""
 
@@ -24,10 +26,12 @@ class LearningBudget:
 
     Args:
         learns: whether anything can be learned.
+        repetitions: how often everything is evaluated. With symmetry it is repeated under other names, be it learned
+            or expanded in plain Python.
     """
 
-    def __init__(self, *, learns: bool = True) -> None:
-        self.learns = learns
+    def __init__(self, *, learns: bool = True, repetitions: int = 1) -> None:
+        self.learns, self.repetitions = learns, repetitions
         self.expanded = 0
         """The states that were expanded so far."""
         self.plainly = 0
@@ -46,28 +50,28 @@ class LearningBudget:
         if self.plainly:
             compiled = max(0, self.expanded - self.plainly)
             saved = self.seconds_plainly * (compiled / self.plainly + SHARE)
-        return self.seconds_learning < ALLOWANCE + saved
+        return self.seconds_learning < ALLOWANCE * self.repetitions + saved
 
     @property
     def paid(self) -> bool:
         """Whether learning paid, or the time does not matter."""
-        return self.seconds_plainly < ALLOWANCE or 2 * self.plainly < self.expanded
+        return self.seconds_plainly < ALLOWANCE * self.repetitions or 2 * self.plainly < self.expanded
 
     @contextmanager
     def learning(self) -> Iterator[None]:
         """Count the time while this is open as spent on learning."""
-        began = time.perf_counter()
+        began = time.thread_time()
         try:
             yield
         finally:
-            self.seconds_learning += time.perf_counter() - began
+            self.seconds_learning += time.thread_time() - began
 
     @contextmanager
     def expanding(self, states: int) -> Iterator[None]:
         """Count the time while this is open as spent on expanding so many states in plain Python."""
-        began = time.perf_counter()
+        began = time.thread_time()
         try:
             yield
         finally:
-            self.seconds_plainly += time.perf_counter() - began
+            self.seconds_plainly += time.thread_time() - began
             self.plainly += states

@@ -114,7 +114,9 @@ class WorkerPool:
         memory: int | None = None,
     ):
         self.tables, self.visited, self.threads = tables, visited, threads
-        self.expander, self.budget = tables.expander, LearningBudget(learns=not tables.too_large)
+        repetitions = 1 if tables.symmetry is None else tables.symmetry.renamings.repetitions
+        self.expander = tables.expander
+        self.budget = LearningBudget(learns=not tables.too_large, repetitions=repetitions)
         self.shape, words = visited.shape, visited.words
         room = max(ROOM, 4 * tables.actions)
         if memory is not None:

@@ -255,6 +255,11 @@ class Renamings:
         ]
         self._permuted = [_RenamedEvaluation(model, None, probe) for probe in self.probes]
 
+    @property
+    def repetitions(self) -> int:
+        """How often an evaluation is done for a comparison."""
+        return 1 + len(self._anonymously) + len(self._permuted)
+
     def _anonymous(self, number: int) -> Model:
         specification = self.model.specification
         with anonymity(number):
