@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from spec.language import (
     record,
     sequence_of,
     subset_of,
+    tuple_of,
 )
 from spec.language.cells import WORD, OutOfCell
 from spec.language.domains import Domain, MappingDomain, Subset
@@ -568,3 +570,19 @@ def test_equal_values_of_other_types_are_distinguished() -> None:
         else:
             with pytest.raises(OutOfCell):
                 window.changed()
+
+
+def test_sets_with_equal_members_of_other_types_are_distinguished() -> None:
+    """Also when they are packed, and whichever members the sets have in common."""
+    laid_out = layout(x=subset_of(tuple_of(range(2), range(2))))
+    window, s = opened(laid_out)
+    first, shared = laid_out.first(), laid_out.unpack(laid_out.pack((frozenset({(0, 1)}),)))[0]
+    for member, fits in (((1, 0), True), ((True, 0), False), ((1, 0), True), ((1.0, 0), False)):
+        for take in (window.changed, partial(window.packed, laid_out.pack(first))):
+            window.load(first)
+            s.x = shared | {member}
+            if fits:
+                take()
+            else:
+                with pytest.raises(OutOfCell):
+                    take()
