@@ -49,6 +49,10 @@ class SlotPlace(NamedTuple):
         return self.slot.width
 
 
+_UNMADE: Final = object()
+"""In place of the canonical form of a value that was only packed so far."""
+
+
 class Cell:
     """One cell of the state: a plain variable, or a mapping's value for one key."""
 
@@ -64,10 +68,10 @@ class Cell:
         ]
         self.mask = sum(mask << shift for shift, mask in self._slots)
         """The bits of the integer that belong to this cell."""
-        # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple. Then by value, with the very
-        # value that was seen: its parts may be equal to those of another value without being the same.
-        self._met: dict[type, dict[Any, tuple[Any, Any]]] = {}
-        self._packed: dict[type, dict[Any, tuple[int, Any]]] = {}
+        # By type first: 1, True and 1.0 are equal, and so are a NamedTuple and a tuple. Then by value: its canonical
+        # form, its bits, and the very value that was seen, because its parts may equal those of another value without
+        # being the same.
+        self._met: dict[type, dict[Any, tuple[Any, int, Any]]] = {}
         self._values: dict[int, Any] = {}
 
     def admit(self, value: Any) -> Any:
@@ -77,30 +81,31 @@ class Cell:
             OutOfCell: the value is outside the domain.
         """
         try:
-            canonical, met = self._met[type(value)][value]
+            canonical, _, met = self._met[type(value)][value]
         except (KeyError, TypeError):
             return self._meet(value)
-        if met is value or is_same_value(value, met):  # the usual case, tested without a call
+        if (met is value or is_same_value(value, met)) and canonical is not _UNMADE:  # the usual case, without a call
             return canonical
         return self._meet(value)
 
     def _meet(self, value: Any) -> Any:
-        canonical = self.unpack(self._bits_of(value))
+        bits = self._bits_of(value)
+        canonical = self.unpack(bits)
         kept = canonical if is_same_value(value, canonical) else value
-        self._met.setdefault(type(value), {})[value] = canonical, kept
+        self._met.setdefault(type(value), {})[value] = canonical, bits, kept
         return canonical
 
     def pack(self, value: Any) -> int:
         """The bits of a value, at their place in the packed state."""
         try:
-            bits, met = self._packed[type(value)][value]
+            _, bits, met = self._met[type(value)][value]
         except (KeyError, TypeError):
             pass
         else:
             if met is value or is_same_value(value, met):
                 return bits
         bits = self._bits_of(value)
-        self._packed.setdefault(type(value), {})[value] = bits, value
+        self._met.setdefault(type(value), {})[value] = _UNMADE, bits, value
         return bits
 
     def _bits_of(self, value: Any) -> int:

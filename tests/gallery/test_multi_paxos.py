@@ -148,9 +148,8 @@ def test_states_equal_a_search_in_plain_python(
     engine: str, replicas: int, writes: int, reads: int, ballots: int
 ) -> None:
     """Also where one replica is a majority, or two of two are needed."""
-    given = {"replicas": replicas, "writes": writes, "reads": reads, "ballots": ballots}
     commands = (*(f"w{n + 1}" for n in range(writes)), *(f"r{n + 1}" for n in range(reads)))
-    result = checked("multi_paxos", engine, **given)
+    result = checked("multi_paxos", engine, replicas=replicas, writes=writes, reads=reads, ballots=ballots)
     assert result.counterexample is None
     assert figures(result) == plain(replicas, commands, ballots).figures
 
