@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import controller_events, kip320, rounds, spin, table_sizes, what_if
+from benchmarks import controller_events, kip320, natural, rounds, spin, table_sizes, what_if
 from spec.atlas.instances import PinnedInstance, instances
 from spec.what_if.events import Crash
 from spec.what_if.known_cluster import KnownCluster, complete
@@ -149,3 +149,20 @@ def test_a_large_cluster_is_asked_about_by_the_command(tmp_path: Path) -> None:
     timed = what_if.ask(cluster, what_if.DAY.format(plan=moves))
     assert (timed.exit_code, timed.partitions, timed.classes) == (0, 240, 0)
     assert timed.seconds > 0
+
+
+@pytest.mark.parametrize("name", ["quicksort, choices in a guard", "quicksort, dependent choices"])
+def test_natural_specifications_have_the_published_states(name: str) -> None:
+    """TLC's figures for MCQuicksort.cfg: both forms of the choice make the same steps."""
+    found = natural.explore(name, "reference")
+    assert found[:3] == (4_548, 11_223, 9)
+    assert natural.differences(natural.ROWS[name], {"reference": found}) == []
+
+
+def test_engines_that_differ_are_named() -> None:
+    """By their states, steps or depth; all of them if the number of states is not the pinned one."""
+    row = natural.ROWS["a counter to 20,000"]
+    found = natural.Explored(20_001, 20_001, 20_001, 1.0, 1.0, "reference")
+    other, fewer = found._replace(generated=20_002), found._replace(states=20_000)
+    assert natural.differences(row, {"reference": found, "local": found, "auto": other}) == ["auto"]
+    assert natural.differences(row, {"reference": fewer, "local": fewer}) == ["reference", "local"]
