@@ -14,6 +14,12 @@ A probe is a generator for one element. The element matters if the generator yie
 contribute a value, decide `any` or `all`, or run a statement. `members` leaves out elements that do not matter, and
 the fold itself stays as its author wrote it: its iteration, its accumulator, its short circuit, its `else`.
 
+Builtins that aggregate go through `aggregate`, with the set, and with a body that says what an element contributes:
+
+    sum(m.n for m in s.msgs if m.k == k)
+    aggregate("sum", sum, s.msgs, lambda it: sum(m.n for m in members(it, ...) if m.k == k),
+              lambda e: (m.n for m in (e,) if m.k == k))
+
 Every call goes through `twin`, so the functions that a function calls are twins as well.
 """
 
@@ -22,16 +28,29 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import deepcopy
-from typing import Final, cast
+from typing import Any, Final, cast
 
 from spec.checking.local.folds.purity import called_members, is_pure
 
 MEMBERS: Final = ".members"
 TWIN: Final = ".twin"
+AGGREGATE: Final = ".aggregate"
+AGGREGATING: Final = {"frozenset", "len", "max", "min", "set", "sum"}
+"""Builtins that aggregate what they go through."""
+SIZE_OF_SET: Final = "len of a set"
+SET: Final = ".set"
+"""The real builtin, in a twin."""
+_APART: Final = {
+    *(("len", ast.GeneratorExp), ("sum", ast.SetComp), ("set", ast.SetComp), ("frozenset", ast.SetComp)),
+}
+"""Builtins with comprehensions that they do not aggregate as the values come: a generator has no length, and equal
+values count once."""
 DECIDING: Final = {"any": ".any", "all": ".all"}
 """Builtins that ask only whether a body is true, and the names of the real ones in a twin."""
 ELEMENT: Final = ".element"
-"""The parameter of a probe. No name of an author has a dot."""
+"""The parameter of a probe, and of a body. No name of an author has a dot."""
+ITERABLE: Final = ".iterable"
+"""The parameter of an author's call, if what it goes through is given."""
 CONSUMING: Final = {"all", "any", "dict", "frozenset", "len", "list", "max", "min", "set", "sorted", "sum", "tuple"}
 """Builtins that exhaust a generator before they return."""
 LONGEST: Final = 100
@@ -53,6 +72,8 @@ class _Rewriter(ast.NodeTransformer):
         self.scopes: list[Scope] = []
         self.deciding: dict[ast.expr, str] = {}
         """Generators that are the argument of `any` or `all`, with its name."""
+        self.aggregated = set[ast.expr]()
+        """Comprehensions that are the argument of a builtin that aggregates."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         return self._within(node)
@@ -80,9 +101,46 @@ class _Rewriter(ast.NodeTransformer):
                 self.deciding[generator] = name
             case ast.Call(ast.Name("super")):  # the compiler looks for this very call
                 return self.generic_visit(node)
+            case ast.Call(ast.Name(name), [argument], keywords) if name in AGGREGATING:
+                if not isinstance(argument, ast.Starred) and all(map(_is_default, keywords)):
+                    return self._aggregated(node, name, argument)
+        return self._called(node)
+
+    def _called(self, node: ast.Call) -> ast.Call:
         self.generic_visit(node)
         node.func = _call(TWIN, node.func)
         return node
+
+    # Aggregates.
+
+    def _aggregated(self, node: ast.Call, name: str, argument: ast.expr) -> ast.AST:
+        """A call of a builtin that aggregates."""
+        builtin = deepcopy(node.func)
+        match argument:
+            case ast.GeneratorExp() | ast.ListComp() | ast.SetComp():
+                calls = self._calls_if_pure([_contribution(argument)], argument.generators)
+                if calls is None or (name, type(argument)) in _APART:
+                    return self._called(node)
+                self.aggregated.add(argument)
+                kind = SIZE_OF_SET if name == "len" and isinstance(argument, ast.SetComp) else name
+                return self._with_body(kind, builtin, self._called(node), argument, calls)
+        made = self._called(node)
+        iterable, made.args = made.args[0], [_loaded(ITERABLE)]
+        plainly = _of_iterable(made) if made.keywords else made.func
+        return _call(AGGREGATE, ast.Constant(name), builtin, iterable, plainly)
+
+    def _with_body(
+        self, kind: str, builtin: ast.expr, made: ast.expr, node: Comprehension, calls: Sequence[str]
+    ) -> ast.expr:
+        """The call of `aggregate` for what was made of a comprehension and of the call around it."""
+        first, *others = node.generators
+        holder: Any = first.iter
+        if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and holder.func.id == MEMBERS:
+            iterable, holder.args[0] = holder.args[0], _loaded(ITERABLE)
+        else:
+            iterable, first.iter = first.iter, _loaded(ITERABLE)
+        body = _probe(_contribution(node), first, others)
+        return _call(AGGREGATE, ast.Constant(kind), builtin, iterable, _of_iterable(made), body, _names(calls))
 
     # Comprehensions and generator expressions.
 
@@ -90,7 +148,11 @@ class _Rewriter(ast.NodeTransformer):
         return self._comprehension(node)
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
-        return self._comprehension(node)
+        calls = self._calls_if_pure([node.elt], node.generators)
+        made = self._comprehension(node)
+        if calls is None or node in self.aggregated:
+            return made
+        return self._with_body("set", _loaded(SET), node, node, calls)
 
     def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
         return self._comprehension(node)
@@ -116,11 +178,19 @@ class _Rewriter(ast.NodeTransformer):
 
     def _is_tried(self, body: list[ast.expr], generators: Sequence[ast.comprehension]) -> tuple[str, ...] | None:
         """The members that the probe of the first of these generators calls; None if there is no point in a probe."""
-        conditions = [condition for each in generators for condition in each.ifs]
-        parts = [*body, *conditions, *(each.target for each in generators), *(each.iter for each in generators[1:])]
-        if not (body or conditions) or any(each.is_async for each in generators):
+        if not (body or any(each.ifs for each in generators)):
             return None
         if isinstance(generators[0].iter, ast.Tuple | ast.List | ast.Set):  # no set of a state
+            return None
+        return self._calls_if_pure(body, generators)
+
+    def _calls_if_pure(
+        self, body: Sequence[ast.expr], generators: Sequence[ast.comprehension]
+    ) -> tuple[str, ...] | None:
+        """The members that are called for an element of the first of these generators; None if that is not pure."""
+        conditions = [condition for each in generators for condition in each.ifs]
+        parts = [*body, *conditions, *(each.target for each in generators), *(each.iter for each in generators[1:])]
+        if any(each.is_async for each in generators):
             return None
         return called_members(parts) if all(is_pure(part, self.known) for part in parts) else None
 
@@ -285,8 +355,27 @@ def _probe(value: ast.expr, first: ast.comprehension, others: Sequence[ast.compr
 
 def _members(iterable: ast.expr, probe: ast.expr, calls: Sequence[str], consumer: str | None) -> ast.expr:
     """The call of `members`. If `any` or `all` decides, the probe holds only as long as that is the builtin."""
-    called: list[ast.expr] = [ast.Constant(name) for name in calls]
     more: list[ast.expr] = []
     if consumer is not None:
         more.append(ast.Compare(_loaded(consumer), [ast.Is()], [_loaded(DECIDING[consumer])]))
-    return _call(MEMBERS, iterable, probe, ast.Tuple(called, ast.Load()), *more)
+    return _call(MEMBERS, iterable, probe, _names(calls), *more)
+
+
+def _names(names: Iterable[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())
+
+
+def _is_default(keyword: ast.keyword) -> bool:
+    """Whether a keyword says only what `max` of nothing is."""
+    value = keyword.value.operand if isinstance(keyword.value, ast.UnaryOp) else keyword.value
+    return keyword.arg == "default" and isinstance(value, ast.Constant)
+
+
+def _contribution(node: Comprehension) -> ast.expr:
+    return node.value if isinstance(node, ast.DictComp) else node.elt
+
+
+def _of_iterable(made: ast.expr) -> ast.expr:
+    """An author's call, as a function of what it goes through."""
+    given = ast.arguments([], [ast.arg(ITERABLE)], None, [], [], None, [])
+    return ast.Lambda(given, deepcopy(made))

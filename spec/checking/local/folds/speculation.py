@@ -56,7 +56,7 @@ class Speculation:
         trying, elements = seen.trying, len(of.members)
         if in_vain >= PATIENCE or trying * elements > BREADTH:
             return True
-        if not all(map(_cell_stays, probe.__code__.co_freevars, probe.__closure__ or ())):
+        if not variables_stay(probe):
             return True
         seen.trying = max(trying, 1) * elements
         try:
@@ -70,6 +70,11 @@ class Speculation:
         if in_vain >= 0:
             self._in_vain[probe.__code__] = in_vain + 1 if matters else -1
         return matters
+
+
+def variables_stay(function: FunctionType) -> bool:
+    """Whether the variables around a function hold values that stay the same when they are used."""
+    return all(map(_cell_stays, function.__code__.co_freevars, function.__closure__ or ()))
 
 
 def _cell_stays(name: str, cell: Any) -> bool:

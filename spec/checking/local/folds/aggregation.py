@@ -1,0 +1,165 @@
+"""What twins call in place of `sum`, `max`, `min`, `len` and `set`: of a state's set, only the result is read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from types import FunctionType
+from typing import Any, Final
+
+from spec.checking.local.folds.aggregates import Aggregates, Kind, Part
+from spec.checking.local.folds.purity import Purity
+from spec.checking.local.folds.rewriting import SIZE_OF_SET
+from spec.checking.local.folds.speculation import BREADTH, variables_stay
+from spec.checking.local.lazy import LazySet, Unknown, plain
+
+Body = Callable[[Any], Iterable[Any]]
+"""What an element contributes."""
+WANTED: Final = 2
+"""The most slots that are read first because bodies want them."""
+
+
+def _greatest(partial: Any, value: Any) -> Any:
+    return value if partial is None or value > partial else partial
+
+
+def _least(partial: Any, value: Any) -> Any:
+    return value if partial is None or value < partial else partial
+
+
+def _distinct(partial: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    """The distinct values, in order: the order in which a set is made may show when it is iterated over."""
+    return partial if value in partial else (*partial, value)
+
+
+KINDS: Final = {
+    "sum": Kind(0, lambda partial, value: partial + value),
+    "max": Kind(None, _greatest),
+    "min": Kind(None, _least),
+    "len": Kind(0, lambda partial, _: partial + 1),
+    SIZE_OF_SET: Kind((), _distinct, len),
+    "set": Kind((), _distinct),
+    "frozenset": Kind((), _distinct),
+}
+"""The kinds of aggregates, by name."""
+BUILTINS: Final[dict[str, Any]] = {
+    **{each.__name__: each for each in (sum, max, min, len, set, frozenset)},
+    SIZE_OF_SET: len,
+}
+
+
+class Aggregation:
+    """Aggregates what bodies make of a set's members.
+
+    Args:
+        purity: tells which bodies may be tried.
+        aggregates: numbers the aggregates.
+    """
+
+    def __init__(self, purity: Purity, aggregates: Aggregates):
+        self._purity, self._aggregates = purity, aggregates
+
+    def aggregate(
+        self,
+        kind: str,
+        builtin: Any,
+        of: Any,
+        plainly: Callable[[Any], Any],
+        body: Body | None = None,
+        calls: Collection[str] = (),
+    ) -> Any:
+        """The result of a builtin.
+
+        Args:
+            kind: the kind of aggregate.
+            builtin: what the author calls; it may be something else by the name of a builtin.
+            of: what is gone through; all but a state's set goes to `plainly`.
+            plainly: does the same without aggregates, for what is gone through.
+            body: says what an element contributes; without it, the element does.
+            calls: the members that the body calls.
+        """
+        if type(of) is not LazySet or builtin is not BUILTINS[kind]:
+            return plainly(of)
+        if of.seen.trying and not of.seen.within:  # no aggregate is known
+            return plainly(of)
+        if body is not None:
+            assert isinstance(body, FunctionType)
+            if not (self._purity.of(body, calls) and variables_stay(body)):
+                return plainly(of)
+        parts = self._parts(kind, of, body or _itself)
+        number = None if parts is None else self._aggregates.number_of(kind, KINDS[kind], parts)
+        if number is None:
+            return plainly(of)
+        result = self._aggregates.read(of.seen, number)
+        of.seen.left_out.update(member for member in of.members if type(member) is not bool)
+        if result is None:  # nothing: the author's call says what that means
+            return plainly(())
+        return builtin(result) if isinstance(result, tuple) else result
+
+    def _parts(self, kind: str, of: LazySet, body: Body) -> tuple[Part, ...] | None:
+        """What the elements contribute; None if nobody can say without reading more, or it cannot be aggregated.
+
+        A path must read the same whenever it is recorded. So this depends on nothing but what was read already.
+        """
+        seen, elements = of.seen, len(of.members)
+        trying = seen.trying
+        if trying * elements > BREADTH:
+            return None
+        for _ in range(WANTED + 1):
+            seen.trying = max(trying, 1) * elements
+            try:
+                parts = [Part(slot, _values(kind, body(element))) for element, slot in _possible(of)]
+            except KeyboardInterrupt:
+                raise
+            except Unknown as unknown:
+                if trying or unknown.slot is None or unknown.slot in of.members:
+                    return None
+                wanted = unknown.slot
+            except BaseException:  # perhaps for an element that is not there
+                return None
+            else:
+                types = {type(value) for part in parts for value in part.values}
+                return tuple(part for part in parts if part.values) if len(types) < 2 or kind in _MIXED else None
+            finally:
+                seen.trying = trying
+            seen[wanted]
+        return None
+
+
+_MIXED: Final = {"set", "frozenset", SIZE_OF_SET}
+"""The kinds whose values may have several types."""
+
+
+def _itself(element: Any) -> tuple[Any, ...]:
+    return (element,)
+
+
+def _possible(of: LazySet) -> Iterator[tuple[Any, int | None]]:
+    """The elements that a set may have, each with the slot of its membership, or None if it is known to be there."""
+    for element, member in zip(of.lens.order, of.members, strict=True):
+        there = member if type(member) is bool else of.seen.get(member)
+        if there is None:
+            yield element, member
+        elif there:
+            yield element, None
+
+
+def _values(kind: str, contributed: Iterable[Any]) -> tuple[Hashable, ...]:
+    """The values that are aggregated.
+
+    Raises:
+        TypeError: a value that could be equal to one of another type.
+    """
+    if kind == "len":
+        return tuple([None for _ in contributed])
+    values = tuple([plain(value) for value in contributed])
+    if kind == "sum":
+        values = tuple([int(value) if type(value) is bool else value for value in values])
+    simple = (int,) if kind == "sum" else (int, str)
+    if not all(type(value) in simple or (kind in _MIXED and _is_distinct(value)) for value in values):
+        raise TypeError
+    return values
+
+
+def _is_distinct(value: Any) -> bool:
+    """Whether a value is equal only to values of its type."""
+    return value is None or type(value) in (int, str) or (type(value) is tuple and all(map(_is_distinct, value)))

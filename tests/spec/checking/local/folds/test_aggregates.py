@@ -1,0 +1,307 @@
+"""Aggregates of a state's set: one path for each result, and in every state what plain Python decides."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from itertools import product
+from random import Random
+from typing import Any
+
+import pytest
+
+from spec.checking.local import LocalEngine, plain_comparison, recording
+from spec.checking.local.folds import aggregates, aggregation
+from spec.checking.local.folds.aggregates import Aggregate, Part, aggregate
+from spec.checking.local.folds.aggregation import BUILTINS, KINDS
+from spec.checking.reference import ReferenceEngine
+from tests.rows import rows
+from tests.spec.checking.local.folds.crowds import Judged, found, paths, require_agreement
+
+# Functions of a state whose set has up to four members, 0 to 3.
+
+
+def many(s: Any) -> bool:
+    return len(s.there) > 2
+
+
+def few_of_them(s: Any) -> bool:
+    return len([m for m in s.there if m != 2]) < 2
+
+
+def heavy(s: Any) -> bool:
+    return sum(m // 2 + 1 for m in s.there) > 3
+
+
+def too_different(s: Any) -> bool:
+    """Nearly every subset has a sum of its own, so memberships are read one by one."""
+    return sum(s.there) > 3
+
+
+def how_often(s: Any) -> bool:
+    return sum(m > 0 for m in s.there) == 2
+
+
+def great(s: Any) -> bool:
+    return max(s.there, default=-1) == s.limit
+
+
+def small(s: Any) -> bool:
+    return min([m * m for m in s.there if m > 0], default=-1) > 1
+
+
+def of_two_kinds(s: Any) -> bool:
+    return len({m % 2 for m in s.there}) == 2
+
+
+def kinds(s: Any) -> bool:
+    return {m % 2 for m in s.there} == {1}
+
+
+def kinds_by_name(s: Any) -> bool:
+    return frozenset(str(m % 2) for m in s.there) >= frozenset(["1"]) and set([m % 2 for m in s.there]) <= {1}  # noqa: C403
+
+
+def pairs(s: Any) -> bool:
+    return len({(m % 2, None) for m in s.there}) > 1
+
+
+def with_another(s: Any) -> bool:
+    return len(s.there | {2}) > 3
+
+
+def above_the_limit(s: Any) -> bool:
+    """What bodies want is read first."""
+    return sum(1 for m in s.there if m >= s.limit) > 1
+
+
+def after_a_member(s: Any) -> bool:
+    """A membership that is known is not asked for."""
+    return 1 in s.there and len(s.there) > 2
+
+
+def without_a_member(s: Any) -> bool:
+    return 1 not in s.there and len(s.there) > 2
+
+
+def before_a_member(s: Any) -> bool:
+    """A membership is read after an aggregate that depends on it."""
+    return len(s.there) > 2 and 1 in s.there
+
+
+def twice(s: Any) -> bool:
+    """What is known is not read again."""
+    return len(s.there) > 1 and len(s.there) < 3
+
+
+def two(s: Any) -> bool:
+    return len(s.there) > 1 and sum(m // 2 + 1 for m in s.there) > 3
+
+
+def within_a_body(s: Any) -> bool:
+    """An aggregate that is known tells which elements matter."""
+    return len(s.there) > 1 and any(m == len(s.there) for m in s.there)
+
+
+def of_pairs(s: Any) -> bool:
+    """A body that goes through the set itself is recorded as it was."""
+    return sum(1 for m in s.there for n in s.there if m + n == 3) > 2
+
+
+@rows(
+    "judged, expected",
+    [
+        *[(many, 5), (few_of_them, 4), (heavy, 7), (too_different, 16), (how_often, 4), (great, 20), (small, 4)],
+        *[(of_two_kinds, 3), (kinds, 5), (kinds_by_name, 5), (pairs, 3), (with_another, 4), (above_the_limit, 15)],
+        *[
+            (after_a_member, 6),
+            (without_a_member, 5),
+            (before_a_member, 6),
+            (twice, 5),
+            (two, 8),
+            (within_a_body, 9),
+            (of_pairs, 9),
+        ],
+    ],
+)
+def test_aggregates_have_a_path_for_each_result(
+    judged: Judged, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And in every state the answer is that of plain Python. There are 16 sets, and 4 limits."""
+    require_agreement(judged, monkeypatch)
+    assert paths(judged, folds=True) == expected
+
+
+# Functions whose aggregates could go wrong, each with what would.
+
+
+def of_equal_values(s: Any) -> bool:
+    """1 and True are equal, and a set keeps the one that comes first."""
+    return "True" in map(str, {True if m == 3 else m % 2 for m in s.there})
+
+
+def of_equal_tuples(s: Any) -> bool:
+    """The same, within tuples."""
+    return "(True,)" in map(str, {(True,) if m == 3 else (m % 2,) for m in s.there})
+
+
+def in_order(s: Any) -> bool:
+    """A set of 0 and 8 begins with the one that came first."""
+    return next(iter({(8, 0, 8, 8)[m] for m in s.there}), 0) == 8
+
+
+def once_each(s: Any) -> bool:
+    """Equal values count once."""
+    return sum({m // 2 + 1 for m in s.there}) > 3
+
+
+def from_a_start(s: Any) -> bool:
+    return sum((m // 2 + 1 for m in s.there), start=s.limit) > 4
+
+
+def of_nothing(s: Any) -> bool:
+    """The greatest of no element is the default."""
+    return max((m // 2 for m in s.there), default=-1) == -1
+
+
+def of_nothing_at_all(s: Any) -> bool:
+    """Without a default it is an error."""
+    return max(m // 2 for m in s.there) == -1
+
+
+def raising(s: Any) -> bool:
+    """A body raises, but only for an element that is there."""
+    return 0 in s.there or sum(6 // m > 2 for m in s.there) > 1
+
+
+def shadowed(s: Any) -> bool:
+    """`sum` is another function."""
+    sum = max  # noqa: A001
+    return sum((m // 2 + 1 for m in s.there), default=0) > 2
+
+
+def noting(s: Any) -> bool:
+    """A list changes for an element that is not there."""
+    found: list[int] = []
+    return sum(noted(found, m) for m in s.there) > 2 or len(found) > 2
+
+
+def noted(found: list[int], m: int) -> int:
+    found += [m]
+    return m // 2
+
+
+def late(s: Any) -> bool:
+    """A variable around a body changes."""
+    least, total = 0, 0
+    for least in range(3):
+        total += sum(1 for m in s.there if m > least)
+    return total > least
+
+
+def consuming(s: Any) -> bool:
+    """A body consumes an iterator."""
+    numbers = iter(range(4))
+    return len([m for m in s.there if m in numbers]) > 1 or sum(numbers) < 5
+
+
+CAREFUL = [
+    *(of_equal_values, of_equal_tuples, in_order, once_each, from_a_start, of_nothing, of_nothing_at_all),
+    *(raising, shadowed, noting, late, consuming),
+]
+
+
+@rows("judged", [*CAREFUL])
+def test_what_an_aggregate_would_lose_stays(judged: Judged, monkeypatch: pytest.MonkeyPatch) -> None:
+    require_agreement(judged, monkeypatch)
+
+
+# Graphs.
+
+
+def made(name: str, random: Random, elements: int) -> tuple[Aggregate | None, list[Part]]:
+    """An aggregate of random numbers."""
+    slots = [None if random.random() < 0.2 else slot for slot in range(elements)]
+    parts = [Part(slot, tuple(random.choices(range(3), k=random.randrange(3)))) for slot in slots]
+    return aggregate(KINDS[name], parts), parts
+
+
+def values(parts: list[Part], codes: dict[int, int]) -> list[Any]:
+    """What the elements that are there contribute."""
+    return [value for slot, values in parts if slot is None or codes[slot] for value in values]
+
+
+def plainly(name: str, numbers: list[Any]) -> Hashable:
+    """The result of a builtin; None if there is none."""
+    if name == "len of a set":
+        return len({*numbers})
+    if name in ("set", "frozenset"):
+        return tuple(dict.fromkeys(numbers))
+    result: Hashable = None if name in ("max", "min") and not numbers else BUILTINS[name](numbers)
+    return result
+
+
+@rows("name", [*KINDS])
+def test_graphs_give_what_the_builtin_gives(name: str) -> None:
+    """For each subset, and also for members that a test of a path chooses."""
+    for seed in range(20):
+        random = Random(seed)
+        its, parts = made(name, random, elements=6)
+        assert its is not None
+        for chosen in product((0, 1), repeat=6):
+            codes = dict(enumerate(chosen))
+            result = its.result(codes.__getitem__)
+            assert its.results[result] == plainly(name, values(parts, codes))
+            known = {slot: code for slot, code in codes.items() if random.random() < 0.3}
+            others = its.other_members(result, known, random)
+            if others is not None:
+                assert its.result(others.__getitem__) == result
+                assert all(others[slot] == known[slot] for slot in others.keys() & known.keys())
+        assert all(node.without != node.having for node in its.nodes)
+
+
+def test_other_members_are_found_where_they_exist() -> None:
+    """Three of six elements can be chosen in twenty ways."""
+    its = aggregate(KINDS["len"], [Part(slot, (None,)) for slot in range(6)])
+    assert its is not None
+    random = Random(0)
+    found = {tuple((its.other_members(3, {}, random) or {}).items()) for _ in range(500)}
+    assert len(found) == 20
+
+
+def test_graphs_that_grow_like_trees_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each subset has a sum of its own; or there are too many nodes."""
+    assert aggregate(KINDS["sum"], [Part(slot, (1 << slot,)) for slot in range(20)]) is None
+    some = [Part(slot, (1,)) for slot in range(20)]
+    assert aggregate(KINDS["sum"], some) is not None
+    monkeypatch.setattr(aggregates, "LARGEST", 200)
+    assert aggregate(KINDS["sum"], some) is None
+
+
+def test_plain_values_refute_an_aggregate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If a result hides a difference, the rule gets plain values, and the result is right."""
+    forgetful = KINDS["sum"]._replace(add=lambda partial, value: (partial + value) % 2)
+    monkeypatch.setitem(aggregation.KINDS, "sum", forgetful)
+    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    expected = found(heavy, ReferenceEngine())
+    assert found(heavy, LocalEngine(1)) == expected._replace(opaque=("act",))
+
+
+def test_other_members_refute_a_result_that_hides_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each state of a path that nobody recorded would otherwise get the answer of the recorded one."""
+
+    def compared(states: int) -> bool:
+        monkeypatch.setattr(plain_comparison, "OTHER_MEMBERS", states)
+        return found(in_order, LocalEngine(1)) == found(in_order, ReferenceEngine())
+
+    monkeypatch.setitem(
+        aggregation.KINDS, "set", KINDS["set"]._replace(add=lambda *pair: tuple(sorted(_joined(*pair))))
+    )
+    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    assert not compared(0)
+    assert found(in_order, LocalEngine(1)).opaque == ()
+    compared(8)
+    assert found(in_order, LocalEngine(1)).opaque == ("act",)
+
+
+def _joined(partial: tuple[int, ...], value: int) -> set[int]:
+    return {*partial, value}
