@@ -297,11 +297,11 @@ class DecisionTables:
     def _insert(self, number: int, recorded: Recorded, registers: Sequence[int]) -> None:
         nodes, code, root = self._nodes, self.code, self.root.view
         first, aggregate_at = self.recorder.aggregates.first, self._aggregate_at
-        view, edge, new = root, number, 0
+        view, edge, new, plain = root, number, 0, True
         for slot, value in recorded.reads:
             at = view[edge]
             if slot >= first:
-                graph = self._graph(slot)
+                graph, plain = self._graph(slot), False
                 if at == 0:
                     at = code.take(len(graph.code))
                     if view is not root:
@@ -335,7 +335,7 @@ class DecisionTables:
         view[edge] = -1 - outcome
         if outcome == USUAL:
             steps = self.all[number].kind == "step"
-            if not any(slot >= first for slot, _ in recorded.reads):
+            if plain:
                 reads = self.recorder.of_one_state(recorded.reads) if steps else dict(recorded.reads)
                 self.masks.learn(number, reads)
             if steps and all(slot < self.recorder.n_slots for slot, _ in recorded.reads):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from types import FunctionType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
 from spec.checking.local.folds.aggregates import Aggregates, Kind, Part
 from spec.checking.local.folds.purity import Purity
 from spec.checking.local.folds.rewriting import SIZE_OF_SET
-from spec.checking.local.folds.speculation import BREADTH, variables_stay
+from spec.checking.local.folds.speculation import BREADTH, PATIENCE, variables_stay
 from spec.checking.local.lazy import LazySet, Unknown, plain
 
 Body = Callable[[Any], Iterable[Any]]
@@ -57,6 +57,8 @@ class Aggregation:
 
     def __init__(self, purity: Purity, aggregates: Aggregates):
         self._purity, self._aggregates = purity, aggregates
+        self._in_vain: dict[CodeType, int] = {}
+        """By body, how often it was tried as long as that had no effect on what is read; -1 if it had."""
 
     def aggregate(
         self,
@@ -85,8 +87,7 @@ class Aggregation:
             assert isinstance(body, FunctionType)
             if not (self._purity.of(body, calls) and variables_stay(body)):
                 return plainly(of)
-        parts = self._parts(kind, of, body or _itself)
-        number = None if parts is None else self._aggregates.number_of(kind, KINDS[kind], parts)
+        number = self._number(kind, of, body or _itself)
         if number is None:
             return plainly(of)
         result = self._aggregates.read(of.seen, number)
@@ -94,6 +95,22 @@ class Aggregation:
         if result is None:  # nothing: the author's call says what that means
             return plainly(())
         return builtin(result) if isinstance(result, tuple) else result
+
+    def _number(self, kind: str, of: LazySet, body: FunctionType) -> int | None:
+        """The number of an aggregate; None if memberships are read one by one.
+
+        A path must read the same whenever it is recorded. So a body is given up only if trying it has never had any
+        effect on what was read.
+        """
+        in_vain = self._in_vain.get(body.__code__, 0)
+        if in_vain >= PATIENCE:
+            return None
+        known = len(of.seen)
+        parts = self._parts(kind, of, body)
+        number = None if parts is None else self._aggregates.number_of(kind, KINDS[kind], parts)
+        if in_vain >= 0:
+            self._in_vain[body.__code__] = in_vain + 1 if number is None and len(of.seen) == known else -1
+        return number
 
     def _parts(self, kind: str, of: LazySet, body: Body) -> tuple[Part, ...] | None:
         """What the elements contribute; None if nobody can say without reading more, or it cannot be aggregated.
@@ -129,8 +146,8 @@ _MIXED: Final = {"set", "frozenset", SIZE_OF_SET}
 """The kinds whose values may have several types."""
 
 
-def _itself(element: Any) -> tuple[Any, ...]:
-    return (element,)
+def _itself(element: Any) -> Iterator[Any]:
+    yield element
 
 
 def _possible(of: LazySet) -> Iterator[tuple[Any, int | None]]:

@@ -29,20 +29,20 @@ def few_of_them(s: Any) -> bool:
 
 
 def heavy(s: Any) -> bool:
-    return sum(m // 2 + 1 for m in s.there) > 3
+    return bool(sum(m // 2 + 1 for m in s.there) > 3)
 
 
 def too_different(s: Any) -> bool:
     """Nearly every subset has a sum of its own, so memberships are read one by one."""
-    return sum(s.there) > 3
+    return bool(sum(s.there) > 3)
 
 
 def how_often(s: Any) -> bool:
-    return sum(m > 0 for m in s.there) == 2
+    return bool(sum(m > 0 for m in s.there) == 2)
 
 
 def great(s: Any) -> bool:
-    return max(s.there, default=-1) == s.limit
+    return bool(max(s.there, default=-1) == s.limit)
 
 
 def small(s: Any) -> bool:
@@ -151,21 +151,21 @@ def in_order(s: Any) -> bool:
 
 def once_each(s: Any) -> bool:
     """Equal values count once."""
-    return sum({m // 2 + 1 for m in s.there}) > 3
+    return bool(sum({m // 2 + 1 for m in s.there}) > 3)
 
 
 def from_a_start(s: Any) -> bool:
-    return sum((m // 2 + 1 for m in s.there), start=s.limit) > 4
+    return bool(sum((m // 2 + 1 for m in s.there), start=s.limit) > 4)
 
 
 def of_nothing(s: Any) -> bool:
     """The greatest of no element is the default."""
-    return max((m // 2 for m in s.there), default=-1) == -1
+    return bool(max((m // 2 for m in s.there), default=-1) == -1)
 
 
 def of_nothing_at_all(s: Any) -> bool:
     """Without a default it is an error."""
-    return max(m // 2 for m in s.there) == -1
+    return bool(max(m // 2 for m in s.there) == -1)
 
 
 def raising(s: Any) -> bool:
