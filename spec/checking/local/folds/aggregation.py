@@ -96,12 +96,13 @@ class Aggregation:
             return plainly(())
         return builtin(result) if isinstance(result, tuple) else result
 
-    def _number(self, kind: str, of: LazySet, body: FunctionType) -> int | None:
+    def _number(self, kind: str, of: LazySet, body: Body) -> int | None:
         """The number of an aggregate; None if memberships are read one by one.
 
         A path must read the same whenever it is recorded. So a body is given up only if trying it has never had any
         effect on what was read.
         """
+        assert isinstance(body, FunctionType)
         in_vain = self._in_vain.get(body.__code__, 0)
         if in_vain >= PATIENCE:
             return None

@@ -9,12 +9,28 @@ from typing import Any
 
 import pytest
 
+from spec.checking.check import check
 from spec.checking.local import LocalEngine, plain_comparison, recording
 from spec.checking.local.folds import aggregates, aggregation
 from spec.checking.local.folds.aggregates import Aggregate, Part, aggregate
 from spec.checking.local.folds.aggregation import BUILTINS, KINDS
 from spec.checking.reference import ReferenceEngine
+from spec.language import (
+    Specification,
+    State,
+    Step,
+    action,
+    constant,
+    initial,
+    invariant,
+    require,
+    sometimes,
+    subset_of,
+    transition_invariant,
+    variable,
+)
 from tests.rows import rows
+from tests.spec.checking.everywhere import whole
 from tests.spec.checking.local.folds.crowds import Judged, found, paths, require_agreement
 
 # Functions of a state whose set has up to four members, 0 to 3.
@@ -305,3 +321,60 @@ def test_other_members_refute_a_result_that_hides_a_difference(monkeypatch: pyte
 
 def _joined(partial: tuple[int, ...], value: int) -> set[int]:
     return {*partial, value}
+
+
+# A whole specification.
+
+
+class BagState(State):
+    """A bag."""
+
+    things: frozenset[int] = variable("What is in it.", of=lambda self: subset_of(range(self.n)))
+
+
+class Bag(Specification[BagState]):
+    """Things go in and out."""
+
+    n: int = constant(12, "Things.", at_least=1)
+
+    @initial
+    def empty(self, s: BagState) -> None:
+        """Nothing is in it."""
+
+    @action(thing=lambda self: range(self.n))
+    def put(self, s: BagState, thing: int) -> None:
+        require(thing not in s.things and sum(1 for each in s.things if each % 3 == thing % 3) < 3)
+        s.things |= {thing}
+
+    @action
+    def take_the_greatest(self, s: BagState) -> None:
+        require(len(s.things) > 4)
+        s.things -= {max(s.things)}
+
+    @invariant
+    def light(self, s: BagState) -> bool:
+        return sum(each % 4 for each in s.things) < 16
+
+    @invariant
+    def of_few_kinds(self, s: BagState) -> bool:
+        return len({each % 5 for each in s.things}) <= len(s.things)
+
+    @sometimes
+    def heavy(self, s: BagState) -> bool:
+        return sum(each % 4 for each in s.things) > 14 and min(s.things) > 0
+
+    @transition_invariant
+    def one_at_a_time(self, before: BagState, step: Step, after: BagState) -> bool:
+        return len(after.things) - len(before.things) in (-1, 1)
+
+
+@rows("first", [1, 1_000])
+def test_a_specification_of_many_sums_is_explored_as_in_plain_python(
+    first: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whole results are the same, whether aggregates are read from the first path on or later."""
+    monkeypatch.setattr(recording, "FOLDS_FROM", first)
+    results = [check(Bag(), engine=engine, keep_going=True) for engine in (LocalEngine(1), ReferenceEngine())]
+    assert whole(lambda: results[0]) == whole(lambda: results[1])
+    assert results[0].distinct_states == 15**3
+    assert not results[0].opaque_rules
