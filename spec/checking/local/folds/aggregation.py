@@ -15,7 +15,7 @@ from spec.checking.local.lazy import LazySet, Unknown, plain
 Body = Callable[[Any], Iterable[Any]]
 """What an element contributes."""
 WANTED: Final = 2
-"""The most slots that are read first because bodies want them."""
+"""The most slots that are read first, each because all bodies want it that want any."""
 
 
 def _greatest(partial: Any, value: Any) -> Any:
@@ -123,23 +123,27 @@ class Aggregation:
         if trying * elements > BREADTH:
             return None
         for _ in range(WANTED + 1):
+            parts, wanted = list[Part](), set[int | None]()
             seen.trying = max(trying, 1) * elements
             try:
-                parts = [Part(slot, _values(kind, body(element))) for element, slot in _possible(of)]
+                for element, slot in _possible(of):
+                    try:
+                        parts.append(Part(slot, _values(kind, body(element))))
+                    except Unknown as unknown:
+                        wanted.add(unknown.slot)
             except KeyboardInterrupt:
                 raise
-            except Unknown as unknown:
-                if trying or unknown.slot is None or unknown.slot in of.members:
-                    return None
-                wanted = unknown.slot
             except BaseException:  # perhaps for an element that is not there
                 return None
-            else:
-                types = {type(value) for part in parts for value in part.values}
-                return tuple(part for part in parts if part.values) if len(types) < 2 or kind in _MIXED else None
             finally:
                 seen.trying = trying
-            seen[wanted]
+            if not wanted:
+                types = {type(value) for part in parts for value in part.values}
+                return tuple(part for part in parts if part.values) if len(types) < 2 or kind in _MIXED else None
+            slot = wanted.pop()
+            if wanted or trying or slot is None or slot in of.members:
+                return None
+            seen[slot]
         return None
 
 
