@@ -108,8 +108,8 @@ class Kind(NamedTuple):
     """The result that a partial result becomes in the end. Equal ones must be the same for every purpose."""
 
 
-def aggregate(kind: Kind, parts: Iterable[Part]) -> Aggregate | None:
-    """An aggregate of what these elements contribute; None if it is too large."""
+def aggregate(kind: Kind, parts: Iterable[Part], largest: int = LARGEST) -> Aggregate | None:
+    """An aggregate of what these elements contribute; None if it has more nodes than the largest."""
 
     def after(partial: Any, values: Iterable[Any]) -> Any:
         for value in values:
@@ -127,7 +127,7 @@ def aggregate(kind: Kind, parts: Iterable[Part]) -> Aggregate | None:
         pairs = {partial: (after(partial, certain), after(after(partial, values), certain)) for partial in partials}
         levels.append((slot, pairs))
         size += len(pairs)
-        if size > LARGEST or (len(pairs) > MANY and len(pairs) > 1 << len(levels) - 2):
+        if size > largest or (len(pairs) > MANY and len(pairs) > 1 << len(levels) - 2):
             return None
 
     # From the last element to the first: nodes are numbered from 0 on, results from -1 downwards.
@@ -173,23 +173,21 @@ class Aggregates:
         self._all: list[Aggregate] = []
         self._number_of: dict[Any, int | None] = {}
 
-    def number_of(self, key: Hashable, kind: Kind, parts: tuple[Part, ...]) -> int | None:
+    def number_of(self, key: Hashable, make: Callable[[], Aggregate | None]) -> int | None:
         """The number of an aggregate; None if reading the memberships one by one is not much worse.
 
         Args:
-            key: what tells the kind from others.
-            kind: the kind.
-            parts: the elements.
+            key: what tells the aggregate from others.
+            make: makes it, if it is new.
         """
-        known = key, parts
-        if known not in self._number_of:
-            made = aggregate(kind, parts) if len(self._all) < MOST else None
+        if key not in self._number_of:
+            made = make() if len(self._all) < MOST else None
             if made is None or (made.slots and 2 * len(made.results) > 1 << len(made.slots)):
-                self._number_of[known] = None
+                self._number_of[key] = None
             else:
-                self._number_of[known] = self.first + len(self._all)
+                self._number_of[key] = self.first + len(self._all)
                 self._all.append(made)
-        return self._number_of[known]
+        return self._number_of[key]
 
     def among(self, slots: Iterable[int]) -> Iterator[tuple[int, Aggregate]]:
         """The aggregates among these slots, by number."""

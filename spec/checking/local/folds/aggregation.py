@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from spec.checking.local.folds.aggregates import Aggregates, Kind, Part
+from spec.checking.local.folds.aggregates import Aggregates, Kind, Part, aggregate
 from spec.checking.local.folds.purity import Purity
 from spec.checking.local.folds.rewriting import SIZE_OF_SET
 from spec.checking.local.folds.speculation import BREADTH, PATIENCE, variables_stay
 from spec.checking.local.lazy import LazySet, Unknown, plain
 
+T = TypeVar("T")
 Body = Callable[[Any], Iterable[Any]]
 """What an element contributes."""
 WANTED: Final = 2
 """The most slots that are read first, each because all bodies want it that want any."""
+
+LARGEST_LOOP: Final = 512
+"""The most nodes of a loop's graph, which is made again for each path."""
 
 
 def _greatest(partial: Any, value: Any) -> Any:
@@ -87,64 +91,124 @@ class Aggregation:
             assert isinstance(body, FunctionType)
             if not (self._purity.of(body, calls) and variables_stay(body)):
                 return plainly(of)
-        number = self._number(kind, of, body or _itself)
+        taken = body or _itself
+        number = self._number(of, taken, lambda: self._of_builtin(kind, of, taken))
         if number is None:
             return plainly(of)
-        result = self._aggregates.read(of.seen, number)
-        of.seen.left_out.update(member for member in of.members if type(member) is not bool)
+        result = self._read(of, number)
         if result is None:  # nothing: the author's call says what that means
             return plainly(())
         return builtin(result) if isinstance(result, tuple) else result
 
-    def _number(self, kind: str, of: LazySet, body: Body) -> int | None:
+    def accumulate(
+        self, of: Any, step: Callable[..., tuple[Any, ...]], variables: tuple[Any, ...], calls: Collection[str]
+    ) -> tuple[Any, ...] | None:
+        """What a loop over a set makes of its variables; None if the loop must run.
+
+        Args:
+            of: what is gone through.
+            step: a turn of the loop: the variables after it, given the element and the variables before it.
+            variables: their values before the loop.
+            calls: the members that the step calls.
+        """
+        if type(of) is not LazySet or of.seen.trying:
+            return None
+        assert isinstance(step, FunctionType)
+        if not (self._purity.of(step, calls) and variables_stay(step)):
+            return None
+        number = self._number(of, step, lambda: self._of_loop(of, step, variables))
+        return None if number is None else tuple(map(_untyped, self._read(of, number)))
+
+    def _read(self, of: LazySet, number: int) -> Any:
+        """The result of an aggregate."""
+        result = self._aggregates.read(of.seen, number)
+        of.seen.left_out.update(member for member in of.members if type(member) is not bool)
+        return result
+
+    def _number(self, of: LazySet, tried: Callable[..., Any], make: Callable[[], int | None]) -> int | None:
         """The number of an aggregate; None if memberships are read one by one.
 
-        A path must read the same whenever it is recorded. So a body is given up only if trying it has never had any
+        A path must read the same whenever it is recorded. So code is given up only if trying it has never had any
         effect on what was read.
         """
-        assert isinstance(body, FunctionType)
-        in_vain = self._in_vain.get(body.__code__, 0)
+        assert isinstance(tried, FunctionType)
+        in_vain = self._in_vain.get(tried.__code__, 0)
         if in_vain >= PATIENCE:
             return None
         known = len(of.seen)
-        parts = self._parts(kind, of, body)
-        number = None if parts is None else self._aggregates.number_of(kind, KINDS[kind], parts)
+        number = make()
         if in_vain >= 0:
-            self._in_vain[body.__code__] = in_vain + 1 if number is None and len(of.seen) == known else -1
+            self._in_vain[tried.__code__] = in_vain + 1 if number is None and len(of.seen) == known else -1
         return number
 
-    def _parts(self, kind: str, of: LazySet, body: Body) -> tuple[Part, ...] | None:
+    def _of_builtin(self, kind: str, of: LazySet, body: Body) -> int | None:
+        parts = self._parts(of, lambda element: _values(kind, body(element)))
+        if parts is None:
+            return None
+        types = {type(value) for part in parts for value in part.values}
+        if len(types) > 1 and kind not in _MIXED:
+            return None
+        return self._aggregates.number_of((kind, parts), lambda: aggregate(KINDS[kind], parts))
+
+    def _of_loop(self, of: LazySet, step: Callable[..., tuple[Any, ...]], variables: tuple[Any, ...]) -> int | None:
+        def turn(partial: tuple[Any, ...], element: Any) -> Hashable:
+            return tuple([_typed(plain(value)) for value in step(element, *map(_untyped, partial))])
+
+        def first_turn(element: Any) -> tuple[Hashable, ...]:
+            turn(start, element)
+            return (element,)
+
+        try:
+            start = tuple(map(_typed, variables))
+        except TypeError:
+            return None
+        parts = self._parts(of, first_turn)
+        if parts is None:
+            return None
+        made = self._tried(of, lambda: aggregate(Kind(start, turn), parts, LARGEST_LOOP))
+        return None if made is None else self._aggregates.number_of((made.nodes, made.results), lambda: made)
+
+    def _parts(self, of: LazySet, values: Callable[[Any], tuple[Hashable, ...]]) -> tuple[Part, ...] | None:
         """What the elements contribute; None if nobody can say without reading more, or it cannot be aggregated.
 
         A path must read the same whenever it is recorded. So this depends on nothing but what was read already.
         """
-        seen, elements = of.seen, len(of.members)
-        trying = seen.trying
-        if trying * elements > BREADTH:
-            return None
+
+        def tried() -> tuple[Part, ...] | None:
+            parts: list[Part] = []
+            for element, slot in _possible(of):
+                try:
+                    parts.append(Part(slot, values(element)))
+                except Unknown as unknown:
+                    wanted.add(unknown.slot)
+            return tuple([part for part in parts if part.values])
+
+        seen = of.seen
         for _ in range(WANTED + 1):
-            parts, wanted = list[Part](), set[int | None]()
-            seen.trying = max(trying, 1) * elements
-            try:
-                for element, slot in _possible(of):
-                    try:
-                        parts.append(Part(slot, _values(kind, body(element))))
-                    except Unknown as unknown:
-                        wanted.add(unknown.slot)
-            except KeyboardInterrupt:
-                raise
-            except BaseException:  # perhaps for an element that is not there
-                return None
-            finally:
-                seen.trying = trying
+            wanted = set[int | None]()
+            parts = self._tried(of, tried)
             if not wanted:
-                types = {type(value) for part in parts for value in part.values}
-                return tuple(part for part in parts if part.values) if len(types) < 2 or kind in _MIXED else None
+                return parts
             slot = wanted.pop()
-            if wanted or trying or slot is None or slot in of.members:
+            if parts is None or wanted or seen.trying or slot is None or slot in of.members:
                 return None
             seen[slot]
         return None
+
+    def _tried(self, of: LazySet, ask: Callable[[], T | None]) -> T | None:
+        """What code says that may read nothing new; None if it raises, perhaps for an element that is not there."""
+        seen, trying = of.seen, of.seen.trying
+        if trying * len(of.members) > BREADTH:
+            return None
+        seen.trying = max(trying, 1) * len(of.members)
+        try:
+            return ask()
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
+            return None
+        finally:
+            seen.trying = trying
 
 
 _MIXED: Final = {"set", "frozenset", SIZE_OF_SET}
@@ -180,6 +244,23 @@ def _values(kind: str, contributed: Iterable[Any]) -> tuple[Hashable, ...]:
     if not all(type(value) in simple or (kind in _MIXED and _is_distinct(value)) for value in values):
         raise TypeError
     return values
+
+
+def _typed(value: Any) -> tuple[Any, ...]:
+    """A simple value, told from equal values of other types.
+
+    Raises:
+        TypeError: it is not simple.
+    """
+    if type(value) is tuple:
+        return (tuple, *map(_typed, value))
+    if value is None or type(value) in (int, str, bool):
+        return type(value), value
+    raise TypeError
+
+
+def _untyped(value: tuple[Any, ...]) -> Any:
+    return tuple(map(_untyped, value[1:])) if value[0] is tuple else value[1]
 
 
 def _is_distinct(value: Any) -> bool:

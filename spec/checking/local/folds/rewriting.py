@@ -28,13 +28,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import deepcopy
-from typing import Any, Final, cast
+from typing import Final, TypeVar, cast
 
-from spec.checking.local.folds.purity import called_members, is_pure
+from spec.checking.local.folds.purity import called_members, is_pure, is_pure_turn
 
 MEMBERS: Final = ".members"
 TWIN: Final = ".twin"
 AGGREGATE: Final = ".aggregate"
+ACCUMULATE: Final = ".accumulate"
+STEP: Final = ".step"
+"""A turn of a loop, as a function."""
+LOOPED: Final = ".looped"
+RESULT: Final = ".result"
+"""Variables around a loop: what it goes through, and what it makes of its variables."""
 AGGREGATING: Final = {"frozenset", "len", "max", "min", "set", "sum"}
 """Builtins that aggregate what they go through."""
 SIZE_OF_SET: Final = "len of a set"
@@ -134,11 +140,7 @@ class _Rewriter(ast.NodeTransformer):
     ) -> ast.expr:
         """The call of `aggregate` for what was made of a comprehension and of the call around it."""
         first, *others = node.generators
-        holder: Any = first.iter
-        if isinstance(holder, ast.Call) and isinstance(holder.func, ast.Name) and holder.func.id == MEMBERS:
-            iterable, holder.args[0] = holder.args[0], _loaded(ITERABLE)
-        else:
-            iterable, first.iter = first.iter, _loaded(ITERABLE)
+        iterable, first = _apart(first, ITERABLE)
         body = _probe(_contribution(node), first, others)
         return _call(AGGREGATE, ast.Constant(kind), builtin, iterable, _of_iterable(made), body, _names(calls))
 
@@ -196,14 +198,18 @@ class _Rewriter(ast.NodeTransformer):
 
     # Loops.
 
-    def visit_For(self, node: ast.For) -> ast.AST:
-        matters = _Loop(self.scopes[-1], self.known).matters(node)
+    def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
+        loop = _Loop(self.scopes[-1], self.known)
+        matters = loop.matters(node)
+        variables = loop.variables(node)
+        calls = called_members(node.body)
         self.generic_visit(node)
+        turn = deepcopy(node.body)
         if matters is not None:
-            calls = called_members([matters])
             generator = ast.comprehension(node.target, node.iter, [], 0)
-            node.iter = _members(node.iter, _probe(self.visit(matters), generator, []), calls, None)
-        return node
+            probe = _probe(self.visit(matters), generator, [])
+            node.iter = _members(node.iter, probe, called_members([matters]), None)
+        return _accumulated(node, turn, variables, calls) if variables else node
 
 
 class _Loop:
@@ -221,6 +227,40 @@ class _Loop:
             return None
         found = self._turn(loop.body)
         return None if isinstance(found, ast.Constant) else found
+
+    def variables(self, loop: ast.For) -> tuple[str, ...]:
+        """The variables that a loop's turns assign for later, if that is all that they do; otherwise none."""
+        body = self.scope.body if isinstance(self.scope, ast.FunctionDef) else []
+        if loop not in body or loop.orelse or not is_pure_turn(loop.body, self.known):
+            return ()
+        if not self._is_only_for(loop, bound_names(loop.target), loop.body) or not is_pure(loop.target, ()):
+            return ()
+        lasting: dict[str, None] = {}
+        for at, statement in enumerate(loop.body):
+            for each in ast.walk(statement):
+                match each:
+                    case ast.For():
+                        if not self._is_only_for(each, bound_names(each.target), each.body):
+                            return ()
+                    case ast.Assign([ast.Name(name)]) if each is statement and name not in lasting:
+                        if not self._is_only_for(each, [name], loop.body[at + 1 :]):
+                            lasting[name] = None
+                    case ast.Assign() | ast.AugAssign():
+                        lasting |= dict.fromkeys(bound_names(each))
+        before = body[: body.index(loop)]
+        assigned = {
+            name
+            for each in before
+            if isinstance(each, ast.Assign) or (isinstance(each, ast.AnnAssign) and each.value)
+            for name in bound_names(each)
+        }
+        parameters = {each.arg for each in ast.walk(self.scope.args) if isinstance(each, ast.arg)}
+        others = (ast.Global, ast.Nonlocal, ast.Delete)
+        if not lasting.keys() <= assigned | parameters or any(
+            isinstance(each, others) for each in ast.walk(self.scope)
+        ):
+            return ()
+        return tuple(lasting)
 
     def _turn(self, body: Sequence[ast.stmt]) -> ast.expr:
         """Whether a turn of a loop does something, as an expression."""
@@ -351,6 +391,39 @@ def _probe(value: ast.expr, first: ast.comprehension, others: Sequence[ast.compr
     here = ast.comprehension(first.target, ast.Tuple([_loaded(ELEMENT)], ast.Load()), first.ifs, 0)
     element = ast.arguments([], [ast.arg(ELEMENT)], None, [], [], None, [])
     return ast.Lambda(element, deepcopy(ast.GeneratorExp(value, [here, *others])))
+
+
+def _accumulated(
+    loop: ast.For, turn: list[ast.stmt], variables: Sequence[str], calls: Sequence[str]
+) -> list[ast.stmt]:
+    """Statements that run a loop unless `accumulate` says what it makes of its variables."""
+    parameters = ast.arguments([], [ast.arg(name) for name in (ELEMENT, *variables)], None, [], [], None, [])
+    values = ast.Tuple([_loaded(name) for name in variables], ast.Load())
+    once = ast.For(deepcopy(loop.target), ast.Tuple([_loaded(ELEMENT)], ast.Load()), turn, [])
+    step = ast.FunctionDef(STEP, parameters, [once, ast.Return(values)], [])
+    result = _call(ACCUMULATE, _loaded(LOOPED), _loaded(STEP), deepcopy(values), _names(calls))
+    targets = ast.Tuple([ast.Name(name, ast.Store()) for name in variables], ast.Store())
+    iterable, loop = _apart(loop, LOOPED)
+    must_run = ast.Compare(_loaded(RESULT), [ast.Is()], [ast.Constant(None)])
+    return [
+        ast.Assign([ast.Name(LOOPED, ast.Store())], iterable),
+        step,
+        ast.Assign([ast.Name(RESULT, ast.Store())], result),
+        ast.If(must_run, [loop], [ast.Assign([targets], _loaded(RESULT))]),
+    ]
+
+
+Iterating = TypeVar("Iterating", ast.comprehension, ast.For)
+
+
+def _apart(node: Iterating, name: str) -> tuple[ast.expr, Iterating]:
+    """What a loop or comprehension goes through; and the same one, going through a variable that holds this."""
+    match node.iter:
+        case ast.Call(ast.Name(function), arguments) if function == MEMBERS:
+            iterable, arguments[0] = arguments[0], _loaded(name)
+        case iterable:
+            node.iter = _loaded(name)
+    return iterable, node
 
 
 def _members(iterable: ast.expr, probe: ast.expr, calls: Sequence[str], consumer: str | None) -> ast.expr:

@@ -16,7 +16,16 @@ from spec.checking.code.reachable import Reachable, codes_of
 from spec.checking.local.folds.aggregates import Aggregates
 from spec.checking.local.folds.aggregation import Aggregation
 from spec.checking.local.folds.purity import Purity
-from spec.checking.local.folds.rewriting import AGGREGATE, CONSUMING, DECIDING, MEMBERS, SET, TWIN, rewritten
+from spec.checking.local.folds.rewriting import (
+    ACCUMULATE,
+    AGGREGATE,
+    CONSUMING,
+    DECIDING,
+    MEMBERS,
+    SET,
+    TWIN,
+    rewritten,
+)
 from spec.checking.local.folds.sources import Sources
 from spec.checking.local.folds.speculation import Speculation
 from spec.language import part
@@ -40,9 +49,11 @@ class Twins:
         """The code of twins, and of the functions inside them."""
         real = {name: getattr(builtins, builtin) for builtin, name in DECIDING.items()}
         purity = Purity(reachable, self._sources.syntax_of)
+        aggregation = Aggregation(purity, aggregates)
         ours = {
             MEMBERS: Speculation(purity).members,
-            AGGREGATE: Aggregation(purity, aggregates).aggregate,
+            AGGREGATE: aggregation.aggregate,
+            ACCUMULATE: aggregation.accumulate,
             TWIN: self.of,
             SET: set,
         }

@@ -59,6 +59,16 @@ MUTANTS = [
     ),
     (aggregation, "(*partial, value)", "tuple(sorted((*partial, value)))", of_sets.in_order),
     (aggregation, "elif there:", "else:", of_sets.without_a_member),
+    (aggregation, "return type(value), value", "return type, value", of_sets.of_equal_values_in_a_loop),
+    (aggregation, "return type(value), value\n    raise TypeError", "pass\n    return int, value", of_sets.of_a_list),
+    (rewriting, " or loop.orelse", "", of_sets.at_the_end),
+    (
+        rewriting,
+        "if not self._is_only_for(each, [name], loop.body[at + 1 :]):",
+        "if False:",
+        of_sets.after_its_turn,
+    ),
+    (rewriting, "bound_names(each.target), each.body)", "(), each.body)", of_sets.after_an_inner_loop),
     (aggregates, "known.get(slot, random", "{}.get(slot, random", of_sets.before_a_member),
     (twins, "not _SEES_LOCALS.isdisjoint(_names_in(source.node))", "False", folds.by_its_own_frame),
 ]
