@@ -10,8 +10,8 @@ the membership is not read. Otherwise it is read first, and everything is as wit
 and the order of reads.
 
 In a sum, most elements do matter, but their order and their number hardly do: many subsets have the same sum. So of
-`sum`, `max`, `min`, `len` and sets of a few values, only the result is read, an *aggregate*. A path goes on for all
-states with this result.
+`sum`, `max`, `min`, `len`, sets of a few values, and loops that only assign to variables, a path reads the result, an
+*aggregate*, and goes on for all states with this result.
 
 - `sources` finds the syntax tree of a function, `rewriting` makes that of its twin, and `twins` the function;
 - `purity` says which bodies may be tried: those whose evaluation has no effect;

@@ -1,4 +1,4 @@
-"""What twins call in place of `sum`, `max`, `min`, `len` and `set`: of a state's set, only the result is read."""
+"""What twins call for `sum`, `max`, `min`, `len`, `set` and loops: of a state's set, only the result is read."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from spec.checking.local.lazy import LazySet, Unknown, plain
 T = TypeVar("T")
 Body = Callable[[Any], Iterable[Any]]
 """What an element contributes."""
+Step = Callable[..., tuple[Any, ...] | list[Any]]
+"""The variables after a turn of a loop, as a tuple; or what the turn returns, as the item of a list."""
 WANTED: Final = 2
 """The most slots that are read first, each because all bodies want it that want any."""
 
@@ -101,23 +103,30 @@ class Aggregation:
         return builtin(result) if isinstance(result, tuple) else result
 
     def accumulate(
-        self, of: Any, step: Callable[..., tuple[Any, ...]], variables: tuple[Any, ...], calls: Collection[str]
-    ) -> tuple[Any, ...] | None:
-        """What a loop over a set makes of its variables; None if the loop must run.
+        self, of: Any, step: Step, variables: tuple[Any, ...], calls: Collection[str]
+    ) -> tuple[bool | None, Any]:
+        """How a loop over a set ends.
 
         Args:
             of: what is gone through.
-            step: a turn of the loop: the variables after it, given the element and the variables before it.
+            step: a turn of the loop, given the element and the variables before.
             variables: their values before the loop.
             calls: the members that the step calls.
+
+        Returns:
+            True and the variables after it; or False and what it returns; or None twice if the loop must run.
         """
         if type(of) is not LazySet or of.seen.trying:
-            return None
+            return None, None
         assert isinstance(step, FunctionType)
         if not (self._purity.of(step, calls) and variables_stay(step)):
-            return None
+            return None, None
         number = self._number(of, step, lambda: self._of_loop(of, step, variables))
-        return None if number is None else tuple(map(_untyped, self._read(of, number)))
+        if number is None:
+            return None, None
+        kind, *values = self._read(of, number)
+        after = tuple(map(_untyped, values))
+        return (False, after[0]) if kind is list else (True, after)
 
     def _read(self, of: LazySet, number: int) -> Any:
         """The result of an aggregate."""
@@ -150,16 +159,20 @@ class Aggregation:
             return None
         return self._aggregates.number_of((kind, parts), lambda: aggregate(KINDS[kind], parts))
 
-    def _of_loop(self, of: LazySet, step: Callable[..., tuple[Any, ...]], variables: tuple[Any, ...]) -> int | None:
-        def turn(partial: tuple[Any, ...], element: Any) -> Hashable:
-            return tuple([_typed(plain(value)) for value in step(element, *map(_untyped, partial))])
+    def _of_loop(self, of: LazySet, step: Step, variables: tuple[Any, ...]) -> int | None:
+        def turn(partial: tuple[Any, ...], element: Any) -> tuple[Any, ...]:
+            kind, *values = partial
+            if kind is list:
+                return partial
+            after = step(element, *map(_untyped, values))
+            return type(after), *map(_typed, map(plain, after))
 
         def first_turn(element: Any) -> tuple[Hashable, ...]:
             turn(start, element)
             return (element,)
 
         try:
-            start = tuple(map(_typed, variables))
+            start = (tuple, *map(_typed, variables))
         except TypeError:
             return None
         parts = self._parts(of, first_turn)

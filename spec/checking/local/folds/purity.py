@@ -38,8 +38,8 @@ _STATEMENTS: Final = (
     *(ast.AugAssign, ast.Raise, ast.Assert),
 )
 """The forms of a pure function. One that loops with `while` might not end for an element that no set has."""
-_OF_TURNS: Final = (ast.Assign, ast.AugAssign, ast.Continue, ast.Expr, ast.For, ast.If, ast.Pass)
-"""The statements of a turn of a loop that only assigns to variables, and goes on to the next turn."""
+_OF_TURNS: Final = (ast.Assign, ast.AugAssign, ast.Continue, ast.Expr, ast.For, ast.If, ast.Pass, ast.Return)
+"""The statements of a loop's turn that does nothing but assign to variables, or return."""
 _IN_PLACE: Final = frozenset(
     name
     for kind in (list, set, dict)
@@ -69,7 +69,7 @@ def is_pure(node: ast.AST, local: Collection[str]) -> bool:
 
 
 def is_pure_turn(body: Sequence[ast.stmt], local: Collection[str]) -> bool:
-    """Whether a loop's body always goes on to the next turn, and only assigns to variables."""
+    """Whether a loop's body does nothing but assign to variables, or return."""
     return all(
         isinstance(each, _EXPRESSIONS + _OF_TURNS) and _is_pure_form(each, local)
         for statement in body

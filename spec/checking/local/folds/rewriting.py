@@ -20,6 +20,23 @@ Builtins that aggregate go through `aggregate`, with the set, and with a body th
     aggregate("sum", sum, s.msgs, lambda it: sum(m.n for m in members(it, ...) if m.k == k),
               lambda e: (m.n for m in (e,) if m.k == k))
 
+So do loops that only assign to variables, or return; here `accumulate` says whether and how the loop ended:
+
+    for m in s.msgs:
+        total += m.n
+
+    def step(e, total):
+        for m in (e,):
+            total += m.n
+        return (total,)
+    ended, result = accumulate(s.msgs, step, (total,))
+    if ended is None:
+        for m in s.msgs: ...
+    elif ended:
+        (total,) = result
+    else:
+        return result
+
 Every call goes through `twin`, so the functions that a function calls are twins as well.
 """
 
@@ -39,8 +56,9 @@ ACCUMULATE: Final = ".accumulate"
 STEP: Final = ".step"
 """A turn of a loop, as a function."""
 LOOPED: Final = ".looped"
+ENDED: Final = ".ended"
 RESULT: Final = ".result"
-"""Variables around a loop: what it goes through, and what it makes of its variables."""
+"""Variables around a loop: what it goes through; how and with what it ended, see `accumulate`."""
 AGGREGATING: Final = {"frozenset", "len", "max", "min", "set", "sum"}
 """Builtins that aggregate what they go through."""
 SIZE_OF_SET: Final = "len of a set"
@@ -399,17 +417,21 @@ def _accumulated(
     """Statements that run a loop unless `accumulate` says what it makes of its variables."""
     parameters = ast.arguments([], [ast.arg(name) for name in (ELEMENT, *variables)], None, [], [], None, [])
     values = ast.Tuple([_loaded(name) for name in variables], ast.Load())
+    for each in (each for statement in turn for each in ast.walk(statement) if isinstance(each, ast.Return)):
+        each.value = ast.List([each.value or ast.Constant(None)], ast.Load())
     once = ast.For(deepcopy(loop.target), ast.Tuple([_loaded(ELEMENT)], ast.Load()), turn, [])
     step = ast.FunctionDef(STEP, parameters, [once, ast.Return(values)], [])
     result = _call(ACCUMULATE, _loaded(LOOPED), _loaded(STEP), deepcopy(values), _names(calls))
     targets = ast.Tuple([ast.Name(name, ast.Store()) for name in variables], ast.Store())
+    ended = ast.Tuple([ast.Name(ENDED, ast.Store()), ast.Name(RESULT, ast.Store())], ast.Store())
     iterable, loop = _apart(loop, LOOPED)
-    must_run = ast.Compare(_loaded(RESULT), [ast.Is()], [ast.Constant(None)])
+    must_run = ast.Compare(_loaded(ENDED), [ast.Is()], [ast.Constant(None)])
+    goes_on = ast.If(_loaded(ENDED), [ast.Assign([targets], _loaded(RESULT))], [ast.Return(_loaded(RESULT))])
     return [
         ast.Assign([ast.Name(LOOPED, ast.Store())], iterable),
         step,
-        ast.Assign([ast.Name(RESULT, ast.Store())], result),
-        ast.If(must_run, [loop], [ast.Assign([targets], _loaded(RESULT))]),
+        ast.Assign([ended], result),
+        ast.If(must_run, [loop], [goes_on]),
     ]
 
 

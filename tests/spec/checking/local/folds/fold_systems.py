@@ -151,7 +151,7 @@ def looped(self, s, n):
 def counted(self, s, n):
     total, last, k = <? 0 ;; n ;; s.at["a"] ?>, <? None ;; True ?>, 0
     for m in s.msgs:
-        <? pass ;; if <e:m>: continue ;; k = m.n % 2 ;; k, last = last, m.n ?>
+        <? pass ;; if <e:m>: continue ;; k = m.n % 2 ;; k, last = last, m.n ;; if total > 2: return <e:m> ?>
         <? if m.n != k: ;; if <e:m>: ;; for x in range(m.n): ;; for x in s.msgs: ?>
             <? total += 1 ;; total += m.n ;; total = max(total, m.n) ;; last = m.n ;; last = last == m.n ;;
                 k = s.at["b"] ?>

@@ -152,6 +152,15 @@ def in_two_loops(s: Any) -> bool:
     return first + second == 3
 
 
+def until_there_are_enough(s: Any) -> bool:
+    number = 0
+    for m in s.there:
+        if m // 2 == number - 1:
+            return bool(m > 2)
+        number += 1
+    return number > 1
+
+
 def in_a_loop_above_the_limit(s: Any) -> bool:
     found = False
     total = 0
@@ -175,7 +184,13 @@ def in_a_loop_above_the_limit(s: Any) -> bool:
             (within_a_body, 9),
             (of_pairs, 9),
         ],
-        *[(in_a_loop, 7), (in_a_loop_with_two_variables, 4), (in_two_loops, 4), (in_a_loop_above_the_limit, 12)],
+        *[
+            (in_a_loop, 7),
+            (in_a_loop_with_two_variables, 4),
+            (in_two_loops, 4),
+            (until_there_are_enough, 5),
+            (in_a_loop_above_the_limit, 12),
+        ],
     ],
 )
 def test_aggregates_have_a_path_for_each_result(
@@ -309,7 +324,7 @@ def at_the_end(s: Any) -> bool:
         total = min(total + m // 2 + 1, 3)
     else:
         total += s.limit
-    return total > 3
+    return bool(total > 3)
 
 
 def through_a_function(s: Any) -> bool:

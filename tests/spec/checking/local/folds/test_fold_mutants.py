@@ -69,6 +69,13 @@ MUTANTS = [
         of_sets.after_its_turn,
     ),
     (rewriting, "bound_names(each.target), each.body)", "(), each.body)", of_sets.after_an_inner_loop),
+    (
+        aggregation,
+        "if kind is list:\n                return partial",
+        "if False:\n                pass",
+        of_sets.until_there_are_enough,
+    ),
+    (aggregation, "return (False, after[0])", "return (True, after)", of_sets.until_there_are_enough),
     (aggregates, "known.get(slot, random", "{}.get(slot, random", of_sets.before_a_member),
     (twins, "not _SEES_LOCALS.isdisjoint(_names_in(source.node))", "False", folds.by_its_own_frame),
 ]
