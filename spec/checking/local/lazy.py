@@ -51,9 +51,9 @@ class ReadSlots(dict[int, int]):
         """The register, shift and mask of each slot; and the words in the registers."""
         self.held: list[Lens] = []
         """The places whose values were handed out unread."""
-        self.left_out = set[int]()
+        self.left_out: set[int] = set()
         """Memberships that were not read because they do not matter (`folds`), unless they were read later."""
-        self.within = dict[int, int]()
+        self.within: dict[int, int] = {}
         """Memberships on which the aggregates depend, with their codes."""
         self.iterated = False
         """Whether code iterated over a set, or counted its members."""

@@ -167,7 +167,7 @@ class Recorder:
         """What a recorded path claims; `lazily` if it comes from lazy values."""
         if not lazily:
             return Claim(seen, outcome, writes, ())
-        left_out = seen.left_out - seen.keys() - seen.within.keys()
+        left_out = seen.left_out - seen.keys() - seen.within.keys() if seen.left_out else ()
         aggregates = [(its, seen[number]) for number, its in self.aggregates.among(seen)] if seen.within else []
         return Claim(seen, outcome, writes, self._unused(seen, writes), left_out, aggregates, seen.within)
 
@@ -207,7 +207,7 @@ class Recorder:
             slots = range(lens.at, lens.at + lens.slots)
             if lens.shape is None or not (seen.keys().isdisjoint(slots) and copied.isdisjoint(slots)):
                 continue
-            if not seen.within.keys().isdisjoint(slots):
+            if seen.within and not seen.within.keys().isdisjoint(slots):
                 continue
             if lens.at >= self.n_slots or self._cell_of[lens.at] not in written:
                 unused.append(lens)

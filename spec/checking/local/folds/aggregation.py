@@ -198,7 +198,7 @@ class Aggregation:
 
         seen = of.seen
         for _ in range(WANTED + 1):
-            wanted = set[int | None]()
+            wanted: set[int | None] = set()
             parts = self._tried(of, tried)
             if not wanted:
                 return parts
