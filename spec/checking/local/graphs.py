@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ class Graph(NamedTuple):
         nodes, results = len(aggregate.nodes), len(aggregate.results)
         begins = np.append(np.arange(nodes) * 3, 3 * nodes + np.arange(results) * 2)
         code = np.full(3 * nodes + 2 * results, NOTHING, np.int32)
-        asked = np.array(aggregate.nodes, np.int64).reshape(-1, 3)
+        asked = np.fromiter(chain.from_iterable(aggregate.nodes), np.int64, 3 * nodes).reshape(-1, 3)
         each = code[: 3 * nodes].reshape(-1, 3)
         each[:, 0] = np.array(forms, np.int64)[asked[:, 0]]
         each[:, 1:] = begins[asked[:, 1:]]

@@ -312,7 +312,8 @@ class DecisionTables:
                     aggregate_at[at] = slot
                 elif aggregate_at.get(at) != slot:
                     raise self._contradiction(number, registers)
-                self._changed.update((graph.begins + at).tolist())
+                if at not in self._changed:
+                    self._changed.update((graph.begins + at).tolist())
                 view, edge = code.view, graph.result(at, value)
                 continue
             node = nodes[slot]

@@ -19,15 +19,16 @@ slots. In a decision table a copy of the graph stands in the place of the read (
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from random import Random
 from typing import Any, Final, NamedTuple
 
 from spec.checking.local.lazy import ReadSlots, Unknown
 
 LARGEST: Final = 4_096
-"""The most nodes of a graph."""
+"""The most nodes of a graph: the number of members of a set of 90 elements has that many."""
 MANY: Final = 64
 """Partial results of which half must be reached on two ways; otherwise the graph would grow like a tree."""
 MOST: Final = 10_000
@@ -116,35 +117,45 @@ def aggregate(kind: Kind, parts: Iterable[Part], largest: int = LARGEST) -> Aggr
             partial = kind.add(partial, value)
         return partial
 
-    start, levels, size = kind.start, list[tuple[int, dict[Any, tuple[Any, Any]]]](), 0
+    partials = [kind.start]
+    levels: list[_Level] = []
+    size = 0
     for slot, values, certain in _steps(parts):
         if slot is None:
-            start = after(start, certain)
+            partials = [after(kind.start, certain)]
             continue
-        partials: Iterable[Any] = (
-            dict.fromkeys(each for pair in levels[-1][1].values() for each in pair) if levels else [start]
-        )
-        pairs = {partial: (after(partial, certain), after(after(partial, values), certain)) for partial in partials}
-        levels.append((slot, pairs))
-        size += len(pairs)
-        if size > largest or (len(pairs) > MANY and len(pairs) > 1 << len(levels) - 2):
+        size += len(partials)
+        if size > largest or (len(partials) > MANY and 2 * len(partials) > 1 << len(levels)):
             return None
+        without = [after(partial, certain) for partial in partials] if certain else partials
+        having = [after(partial, values) for partial in partials]
+        if certain:
+            having = [after(partial, certain) for partial in having]
+        levels.append(_Level(slot, partials, without, having))
+        partials = [*dict.fromkeys(chain(without, having))]
 
     # From the last element to the first: nodes are numbered from 0 on, results from -1 downwards.
-    lasts = dict.fromkeys(each for pair in levels[-1][1].values() for each in pair) if levels else [start]
     results: dict[Any, int] = {}
-    place = {partial: -1 - results.setdefault(kind.result(partial), len(results)) for partial in lasts}
-    known: dict[Node, int] = {}
-    for slot, pairs in reversed(levels):
-        nodes = {partial: Node(slot, *(place[each] for each in pair)) for partial, pair in pairs.items()}
-        place = {
-            partial: node.having if node.having == node.without else known.setdefault(node, len(known))
-            for partial, node in nodes.items()
-        }
-    last = len(known) - 1
-    return Aggregate(
-        tuple(Node(node.slot, last - node.without, last - node.having) for node in reversed(known)), tuple(results)
-    )
+    place = {partial: -1 - results.setdefault(kind.result(partial), len(results)) for partial in partials}
+    nodes: dict[tuple[int, int, int], int] = {}
+    for slot, partials, without, having in reversed(levels):
+        above: dict[Any, int] = {}
+        for partial, one, other in zip(partials, without, having, strict=True):
+            node = slot, place[one], place[other]
+            above[partial] = node[1] if node[1] == node[2] else nodes.setdefault(node, len(nodes))
+        place = above
+    last = len(nodes) - 1
+    in_order = [Node(slot, last - one, last - other) for slot, one, other in reversed(nodes)]
+    return Aggregate(tuple(in_order), tuple(results))
+
+
+class _Level(NamedTuple):
+    """The partial results before an element, each with those that follow."""
+
+    slot: int
+    partials: Sequence[Any]
+    without: Sequence[Any]
+    having: Sequence[Any]
 
 
 def _steps(parts: Iterable[Part]) -> Iterator[tuple[int | None, tuple[Any, ...], tuple[Any, ...]]]:

@@ -475,6 +475,17 @@ class Bag(Specification[BagState]):
     def of_few_kinds(self, s: BagState) -> bool:
         return len({each % 5 for each in s.things}) <= len(s.things)
 
+    @invariant
+    def mixed(self, s: BagState) -> bool:
+        changes, last = 0, 0
+        for each in s.things:
+            if changes > 4:
+                return False
+            if each % 2 != last:
+                changes += 1
+            last = each % 2
+        return changes < 5
+
     @sometimes
     def heavy(self, s: BagState) -> bool:
         return sum(each % 4 for each in s.things) > 14 and min(s.things) > 0
