@@ -32,31 +32,46 @@ if TYPE_CHECKING:
 class Unknown(BaseException):
     """Code that is only tried reads a slot that is not known."""
 
+    def __init__(self, slot: int | None):
+        super().__init__()
+        self.slot = slot
+        """The slot; None if it is an aggregate."""
+
 
 class ReadSlots(dict[int, int]):
-    """The slots that were read, in order, with their codes. Looking up a slot reads it."""
+    """The slots that were read, in order, with their codes. Looking up a slot reads it.
 
-    __slots__ = ("held", "iterated", "left_out", "places", "registers", "trying")
+    Aggregates (`folds.aggregates`) are among them, numbered after all slots.
+    """
+
+    __slots__ = ("held", "iterated", "left_out", "places", "registers", "trying", "within")
 
     def __init__(self, places: abc.Sequence[tuple[int, int, int]], registers: abc.Sequence[int]):
         self.places, self.registers = places, registers
         """The register, shift and mask of each slot; and the words in the registers."""
         self.held: list[Lens] = []
         """The places whose values were handed out unread."""
-        self.left_out = set[int]()
+        self.left_out: set[int] = set()
         """Memberships that were not read because they do not matter (`folds`), unless they were read later."""
+        self.within: dict[int, int] = {}
+        """Memberships on which the aggregates depend, with their codes."""
         self.iterated = False
-        """Whether code iterated over a set."""
+        """Whether code iterated over a set, or counted its members."""
         self.trying = 0
         """While code is only tried, and may read nothing that is not known (`folds`): the number of elements for it,
         multiplied where such code tries other code. Otherwise 0."""
 
     def __missing__(self, slot: int) -> int:
         if self.trying:
-            raise Unknown
+            raise Unknown(slot)
         register, shift, mask = self.places[slot]
         code = self[slot] = self.registers[register] >> shift & mask
         return code
+
+    def code(self, slot: int) -> int:
+        """The code of a slot, which does not count as read."""
+        register, shift, mask = self.places[slot]
+        return self.registers[register] >> shift & mask
 
     def whole(self, slots: Iterable[int]) -> None:
         """Read all of these."""
@@ -394,6 +409,7 @@ class LazySet(Lazy):
         return (element for element, member in zip(self.lens.order, self.members, strict=True) if self._is(member))
 
     def __len__(self) -> int:
+        self.seen.iterated = True
         return sum(map(self._is, self.members))
 
     def __bool__(self) -> bool:

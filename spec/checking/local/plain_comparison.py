@@ -4,16 +4,20 @@ A path makes a claim about all states that agree with it in the slots that were 
 which it was recorded, and now and then in one whose other parts come from another state. An evaluation that held an
 unread value, and neither read it nor wrote it anywhere, may have detected that it is lazy: it is compared with other
 values there. One that left out memberships of sets (`folds`) is compared with all of these reversed. An evaluation
-that held no unread value has seen only plain values: there is nothing to compare.
+that held no unread value has seen only plain values: there is nothing to compare. One that read aggregates of sets
+(`folds.aggregates`) is compared in states whose sets have other members and the same aggregates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from random import Random
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from spec.checking.local.evaluating import Evaluated, EvaluationView, NoStep, outcome_on_plain_values
+from spec.checking.local.folds.aggregates import Aggregate
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.lenses import Lens
 from spec.checking.local.outcomes import ENABLED, FAILED
@@ -24,6 +28,10 @@ from spec.language.words import Step
 OTHERS, OF_MANY_PARTS = 8, 3
 """The most other values tried for a value that was held but neither read nor written; and for a record or the like,
 which is mostly held to test whether there is one."""
+
+
+OTHER_MEMBERS = 3
+"""States with other members and the same aggregates, in which a path is compared."""
 
 
 class Surroundings(NamedTuple):
@@ -47,6 +55,10 @@ class Claim(NamedTuple):
     """The places of values that it held unread, and neither read nor wrote."""
     left_out: Collection[int] = ()
     """The slots of memberships that do not matter, it claims (`folds`)."""
+    aggregates: Sequence[tuple[Aggregate, int]] = ()
+    """The aggregates that it read, each with the number of its result."""
+    within: Mapping[int, int] = MappingProxyType({})
+    """The memberships on which they depend, with their codes."""
 
 
 class Refuted(Exception):
@@ -80,6 +92,7 @@ class PlainComparison:
         """The evaluations repeated with other values, and the places of these values."""
         self._view = _ComparedView(model)
         self._elsewhere = Surroundings(0, 0, self.no_action)
+        self._random = Random(0)
 
     def compare(self, evaluate: Evaluated, at: Surroundings, claim: Claim, mixed: bool) -> None:
         """Check a claim; if `mixed`, also in a state whose other parts come from another one.
@@ -93,9 +106,12 @@ class PlainComparison:
         at = at._replace(step=self._a_step(at.step))
         self._require(evaluate, at, claim)
         if mixed:
-            self._require(evaluate, self._mixed(at, elsewhere, claim.reads), claim)
+            self._require(evaluate, self._mixed(at, elsewhere, {**claim.within, **claim.reads}), claim)
         if claim.left_out:
             self._require(evaluate, self._reversed(at, claim.left_out), claim)
+        if claim.aggregates:
+            for other in self._with_other_members(at, claim):
+                self._require(evaluate, other, claim)
         if claim.unused and (tried := (evaluate, *claim.unused)) not in self._tried:
             self._tried.add(tried)
             for other in self._with_other_values(at, claim.unused):
@@ -123,6 +139,18 @@ class PlainComparison:
             else:
                 before ^= self._masks[slot - self.n_slots]
         return at._replace(here=here, before=before)
+
+    def _with_other_members(self, at: Surroundings, claim: Claim) -> Iterator[Surroundings]:
+        """The same surroundings, with other members of sets that have the same aggregates."""
+        for _ in range(OTHER_MEMBERS):
+            known = dict(claim.reads)
+            for aggregate, result in claim.aggregates:
+                members = aggregate.other_members(result, known, self._random)
+                if members is None:  # several aggregates, or memberships read besides, are hard to have together
+                    break
+                known |= members
+            else:
+                yield self._reversed(at, [slot for slot, code in claim.within.items() if known[slot] != code])
 
     def _values_of(self, lens: Lens) -> list[tuple[int, int]]:
         """Some possible values of a place: the mask of its bits in a packed state, and the bits of each value."""

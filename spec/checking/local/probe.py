@@ -66,8 +66,7 @@ class Probe:
         self._model, self._recorder = model, Recorder(model)
         self._recorder.folds_from = min(1, self._recorder.folds_from)  # from the first path on, if at all
         self._in_states, self._in_steps = split_properties(model, properties)
-        record, slots = self._recorder, self._recorder.slots
-        self._places = [*zip(slots.registers, slots.shifts, slots.masks, strict=True)]
+        record = self._recorder
         actions = [
             _Instance(action.name, partial(record.action, number, index))
             for number, action in enumerate(model.actions)
@@ -166,6 +165,5 @@ class Probe:
 
     def _is_known(self, node: _Node | None, registers: Sequence[int]) -> bool:
         while node is not None and node.slot >= 0:
-            register, shift, mask = self._places[node.slot]
-            node = node.following.get(registers[register] >> shift & mask)
+            node = node.following.get(self._recorder.code(node.slot, registers))
         return node is not None and node.slot == END

@@ -19,10 +19,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 from spec.checking.local.evaluating import Act, Evaluated, EvaluationView, Judge, NoStep, outcome_on_plain_values
+from spec.checking.local.folds.aggregates import Aggregates
 from spec.checking.local.folds.twins import Twins
 from spec.checking.local.lazy import Copy, ReadSlots, Writes
 from spec.checking.local.lenses import Lens, Lenses, NotRepresentable, RecordLens
@@ -45,7 +47,7 @@ class Recorded(NamedTuple):
     """A path through the slots of a state, and its outcome."""
 
     reads: tuple[tuple[int, int], ...]
-    """Slot and code, in order."""
+    """Slot and code, in order. An aggregate (`folds.aggregates`) counts as a slot."""
     outcome: int
     """USUAL, FOUND or CLOSED, LEFT, FAILED; ENABLED."""
     writes: Writes
@@ -95,7 +97,9 @@ class Recorder:
         """Stands for the step: a property of steps that reads it may have any outcome."""
         slots = self.slots
         self._places = tuple(zip(slots.registers, slots.shifts, slots.masks, strict=True))
-        self._lazily, self._plainly = _LazyStepView(model, self.n_slots), _PlainStepView(model, self.n_slots)
+        self.aggregates = Aggregates(len(self._places))
+        self._lazily = _LazyStepView(model, self.n_slots, self.aggregates)
+        self._plainly = _PlainStepView(model, self.n_slots)
         self._acts = [[Act(action, index) for index in range(len(action.instances))] for action in model.actions]
         self._judges: dict[int, Judge] = {}
         self._names = {id(one): each.name for each in model.properties for one in each.instances}
@@ -115,6 +119,13 @@ class Recorder:
             if slot >= 2 * self.n_slots or found.setdefault(slot % self.n_slots, code) != code:
                 return None
         return found
+
+    def code(self, slot: int, registers: Sequence[int]) -> int:
+        """The code of a slot, or of an aggregate, for these registers."""
+        if slot >= self.aggregates.first:
+            return self.aggregates[slot].result(partial(self.code, registers=registers))
+        register, shift, mask = self._places[slot]
+        return registers[register] >> shift & mask
 
     def action(self, number: int, index: int, registers: Sequence[int]) -> Recorded:
         """Record an instance of an action, in the state in the registers.
@@ -148,11 +159,17 @@ class Recorder:
             return self._recorded(evaluate, registers)._replace(anew=True)
         now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on, also on plain values, to find chance
         if now_and_then or (lazily and seen.held):
-            unused, left_out = (self._unused(seen, writes), seen.left_out - seen.keys()) if lazily else ((), ())
-            claim = Claim(seen, outcome, writes, unused, left_out)
-            self._compare(evaluate, registers, claim, now_and_then)
+            self._compare(evaluate, registers, self._claim(seen, outcome, writes, lazily), now_and_then)
         self.model.under_way.now = None
         return Recorded(tuple(seen.items()), outcome, writes)
+
+    def _claim(self, seen: ReadSlots, outcome: int, writes: Writes, lazily: bool) -> Claim:
+        """What a recorded path claims; `lazily` if it comes from lazy values."""
+        if not lazily:
+            return Claim(seen, outcome, writes, ())
+        left_out = seen.left_out - seen.keys() - seen.within.keys() if seen.left_out else ()
+        aggregates = [(its, seen[number]) for number, its in self.aggregates.among(seen)] if seen.within else []
+        return Claim(seen, outcome, writes, self._unused(seen, writes), left_out, aggregates, seen.within)
 
     def _begins_to_fold(self, evaluate: Evaluated) -> bool:
         """Whether a rule that iterated over a set has so many paths that from now on its twin is recorded."""
@@ -190,6 +207,8 @@ class Recorder:
             slots = range(lens.at, lens.at + lens.slots)
             if lens.shape is None or not (seen.keys().isdisjoint(slots) and copied.isdisjoint(slots)):
                 continue
+            if seen.within and not seen.within.keys().isdisjoint(slots):
+                continue
             if lens.at >= self.n_slots or self._cell_of[lens.at] not in written:
                 unused.append(lens)
         return unused
@@ -214,7 +233,7 @@ class Recorder:
         except Refuted as refuted:
             seen = ReadSlots(self._places, registers)
             outcome, writes, lazily = self._outcome(evaluate, seen)
-            claimed_again = (seen, outcome, writes) == (claim.reads, claim.outcome, claim.writes)
+            claimed_again = self._claim(seen, outcome, writes, lazily)[:3] == claim[:3]
             if lazily and claimed_again and refuted.twice:
                 self.model.opaque_rules.add(evaluate.rule)
                 raise OpaqueRuleFound(evaluate.rule) from None
@@ -295,7 +314,7 @@ class _Cells(dict[int, Any]):
 class _LazyStepView(_SeenView):
     """Everything is read on demand."""
 
-    def __init__(self, model: Model, n_slots: int):
+    def __init__(self, model: Model, n_slots: int, aggregates: Aggregates):
         layout, lenses = model.layout, Lenses()
         self.lenses, lenses_before = (
             [
@@ -308,7 +327,7 @@ class _LazyStepView(_SeenView):
         here.values, before.values = _LazyCells(self.lenses), _LazyCells(lenses_before)
         super().__init__(model, n_slots, here, before)
         at = self.first_step_slot
-        self._twins = Twins(model.hidden_state.reachable)
+        self._twins = Twins(model.hidden_state.reachable, aggregates)
         self._twin_of: dict[int, Instance] = {}
         self._step = RecordLens(
             at, None, Step, {"action": _ActionName(at, self), "parameters": _Parameters(at, self)}

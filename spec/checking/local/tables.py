@@ -1,11 +1,12 @@
 """Decision tables: everything learned about a specification, in flat arrays that compiled code walks.
 
 Each instance of an action and of a property has its own table, a tree: a node names a slot and has an edge for each
-of its codes, and a path ends in the recorded outcome. An edge is an offset into `code`: positive for the next node,
-negative for an outcome, 0 for a path that is not learned yet. The writes of an action are kept in the form in which
-they are applied, `word & ~clear | put` for each word of the state, with copies of slots to slots beside them. In the
-literature such trees are multi-valued decision diagrams. Kernels walk the copy of them in `compact`, which shares
-equal subtrees.
+of its codes, and a path ends in the recorded outcome. Where a path reads an aggregate (`folds.aggregates`), the
+graph of the aggregate stands in the tree, and paths go on from its results. An edge is an offset into `code`:
+positive for the next node, negative for an outcome, 0 for a path that is not learned yet. The writes of an action
+are kept in the form in which they are applied, `word & ~clear | put` for each word of the state, with copies of
+slots to slots beside them. In the literature such trees are multi-valued decision diagrams. Kernels walk the copy of
+them in `compact`, which shares equal subtrees.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from spec.checking.exploration import LearnedRule
 from spec.checking.local.advice import advice
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.compact import Compact, CompactCopy
+from spec.checking.local.graphs import NOTHING, Graph
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits
@@ -114,7 +116,12 @@ class DecisionTables:
         self._places = dict(
             zip(self._nodes, zip(slots.registers, slots.shifts, slots.masks, strict=True), strict=True)
         )
+        self._places[NOTHING] = 0, 0, 0
         self.code = GrowingArray(np.int32, used=1)  # offset 0 means unknown
+        self._graphs: dict[int, Graph] = {}
+        """The graphs of aggregates, by number of the aggregate."""
+        self._aggregate_at: dict[int, int] = {}
+        """The aggregate whose graph begins at an offset."""
         self.root = GrowingArray(np.int32, used=len(self.all))
         self.effects = GrowingArray(np.uint64, 2 * self.words, used=EFFECTS)
         self.spans = GrowingArray(np.int32, 2, used=EFFECTS)
@@ -289,9 +296,27 @@ class DecisionTables:
 
     def _insert(self, number: int, recorded: Recorded, registers: Sequence[int]) -> None:
         nodes, code, root = self._nodes, self.code, self.root.view
-        view, edge, new = root, number, 0
+        first, aggregate_at = self.recorder.aggregates.first, self._aggregate_at
+        view, edge, new, plain = root, number, 0, True
         for slot, value in recorded.reads:
-            at, node = view[edge], nodes[slot]
+            at = view[edge]
+            if slot >= first:
+                graph, plain = self._graph(slot), False
+                if at == 0:
+                    at = code.take(len(graph.code))
+                    if view is not root:
+                        view = code.view
+                    code.array[at : at + len(graph.code)] = graph.code + at * graph.edges
+                    view[edge] = at
+                    new |= graph.slots
+                    aggregate_at[at] = slot
+                elif aggregate_at.get(at) != slot:
+                    raise self._contradiction(number, registers)
+                if at not in self._changed:
+                    self._changed.update((graph.begins + at).tolist())
+                view, edge = code.view, graph.result(at, value)
+                continue
+            node = nodes[slot]
             if at == 0:
                 at = code.take(1 + (1 << (node >> 16)))
                 if view is not root:
@@ -299,7 +324,7 @@ class DecisionTables:
                 code.view[at] = node
                 view[edge] = at
                 new |= 1 << slot
-            elif at < 0 or code.view[at] != node:
+            elif at < 0 or code.view[at] != node or at in aggregate_at:
                 raise self._contradiction(number, registers)
             self._changed.add(at)
             view, edge = code.view, at + 1 + value
@@ -311,9 +336,18 @@ class DecisionTables:
         view[edge] = -1 - outcome
         if outcome == USUAL:
             steps = self.all[number].kind == "step"
-            self.masks.learn(number, self.recorder.of_one_state(recorded.reads) if steps else dict(recorded.reads))
+            if plain:
+                reads = self.recorder.of_one_state(recorded.reads) if steps else dict(recorded.reads)
+                self.masks.learn(number, reads)
             if steps and all(slot < self.recorder.n_slots for slot, _ in recorded.reads):
                 self._settle(number, frozenset(recorded.reads))
+
+    def _graph(self, number: int) -> Graph:
+        """The graph of an aggregate."""
+        graph = self._graphs.get(number)
+        if graph is None:
+            graph = self._graphs[number] = Graph.of(self.recorder.aggregates[number], self._nodes)
+        return graph
 
     def _effect(self, writes: Writes) -> int:
         key = tuple(sorted(writes.items()))

@@ -9,9 +9,14 @@ it reads whether the set has that element. If the body contributes nothing, and 
 the membership is not read. Otherwise it is read first, and everything is as without folds: exceptions, short circuits
 and the order of reads.
 
+In a sum, most elements do matter, but their order and their number hardly do: many subsets have the same sum. So of
+`sum`, `max`, `min`, `len`, sets of a few values, and loops that only assign to variables, a path reads the result, an
+*aggregate*, and goes on for all states with this result.
+
 - `sources` finds the syntax tree of a function, `rewriting` makes that of its twin, and `twins` the function;
 - `purity` says which bodies may be tried: those whose evaluation has no effect;
-- `speculation` is what twins call.
+- `speculation` tries bodies of loops, and `aggregation` those of `sum` and the like: twins call them;
+- `aggregates` are graphs from memberships to results.
 
 Only lazy recording runs twins, and only of a rule that has many paths. The reference engine, traces, and the
 comparison of each path with plain values run functions as their author wrote them. What cannot be rewritten exactly

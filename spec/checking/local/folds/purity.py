@@ -13,7 +13,7 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import Enum
 from functools import cache
 from types import CellType, CodeType, FunctionType, MethodType
@@ -38,6 +38,8 @@ _STATEMENTS: Final = (
     *(ast.AugAssign, ast.Raise, ast.Assert),
 )
 """The forms of a pure function. One that loops with `while` might not end for an element that no set has."""
+_OF_TURNS: Final = (ast.Assign, ast.AugAssign, ast.Continue, ast.Expr, ast.For, ast.If, ast.Pass, ast.Return)
+"""The statements of a loop's turn that does nothing but assign to variables, or return."""
 _IN_PLACE: Final = frozenset(
     name
     for kind in (list, set, dict)
@@ -64,6 +66,15 @@ _PURE: Final = frozenset(
 def is_pure(node: ast.AST, local: Collection[str]) -> bool:
     """Whether an expression has only pure forms, as far as its syntax says, and calls none of these variables."""
     return all(isinstance(each, _EXPRESSIONS) and _is_pure_form(each, local) for each in ast.walk(node))
+
+
+def is_pure_turn(body: Sequence[ast.stmt], local: Collection[str]) -> bool:
+    """Whether a loop's body does nothing but assign to variables, or return."""
+    return all(
+        isinstance(each, _EXPRESSIONS + _OF_TURNS) and _is_pure_form(each, local)
+        for statement in body
+        for each in ast.walk(statement)
+    )
 
 
 def _is_pure_form(node: ast.AST, local: Collection[str]) -> bool:

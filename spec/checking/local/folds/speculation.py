@@ -40,12 +40,18 @@ class Speculation:
         return self._mattering(of, probe) if self._purity.of(probe, calls) else of
 
     def _mattering(self, of: LazySet, probe: FunctionType) -> Iterator[Any]:
-        seen = of.seen
+        seen, may_be_tried = of.seen, variables_stay(probe)
         for element, member in zip(of.lens.order, of.members, strict=True):
-            if type(member) is not bool and member not in seen and not self._matters(of, probe, element):
+            if type(member) is bool:
+                there = member
+            elif member in seen or not may_be_tried or self._matters(of, probe, element):
+                there = seen[member] == 1
+            else:
+                there = False
                 seen.left_out.add(member)
-            elif of._is(member):
+            if there:
                 yield element
+                may_be_tried = variables_stay(probe)  # others may have assigned to them
 
     def _matters(self, of: LazySet, probe: FunctionType, element: Any) -> bool:
         """Whether an element matters, or nobody can say without reading more.
@@ -55,8 +61,6 @@ class Speculation:
         seen, in_vain = of.seen, self._in_vain.get(probe.__code__, 0)
         trying, elements = seen.trying, len(of.members)
         if in_vain >= PATIENCE or trying * elements > BREADTH:
-            return True
-        if not all(map(_cell_stays, probe.__code__.co_freevars, probe.__closure__ or ())):
             return True
         seen.trying = max(trying, 1) * elements
         try:
@@ -70,6 +74,12 @@ class Speculation:
         if in_vain >= 0:
             self._in_vain[probe.__code__] = in_vain + 1 if matters else -1
         return matters
+
+
+def variables_stay(function: FunctionType) -> bool:
+    """Whether the variables around a function hold values that stay the same when they are used."""
+    closure = function.__closure__
+    return closure is None or all(map(_cell_stays, function.__code__.co_freevars, closure))
 
 
 def _cell_stays(name: str, cell: Any) -> bool:

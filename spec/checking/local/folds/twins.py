@@ -13,8 +13,19 @@ from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 from spec.checking.code.reachable import Reachable, codes_of
+from spec.checking.local.folds.aggregates import Aggregates
+from spec.checking.local.folds.aggregation import Aggregation
 from spec.checking.local.folds.purity import Purity
-from spec.checking.local.folds.rewriting import CONSUMING, DECIDING, MEMBERS, TWIN, rewritten
+from spec.checking.local.folds.rewriting import (
+    ACCUMULATE,
+    AGGREGATE,
+    CONSUMING,
+    DECIDING,
+    MEMBERS,
+    SET,
+    TWIN,
+    rewritten,
+)
 from spec.checking.local.folds.sources import Sources
 from spec.checking.local.folds.speculation import Speculation
 from spec.language import part
@@ -24,16 +35,29 @@ _SEES_LOCALS: Final = {"dir", "eval", "exec", "locals", "vars"}
 
 
 class Twins:
-    """The twins of a specification's functions, made when they are first asked for."""
+    """The twins of a specification's functions, made when they are first asked for.
 
-    def __init__(self, reachable: Reachable):
+    Args:
+        reachable: finds the functions that a function may run.
+        aggregates: receives the aggregates that twins read.
+    """
+
+    def __init__(self, reachable: Reachable, aggregates: Aggregates):
         self._reachable, self._sources = reachable, Sources()
         self._twins: dict[FunctionType, FunctionType] = {}
         self._made = set[CodeType]()
         """The code of twins, and of the functions inside them."""
         real = {name: getattr(builtins, builtin) for builtin, name in DECIDING.items()}
-        members = Speculation(Purity(reachable, self._sources.syntax_of)).members
-        self._cells = {name: CellType(value) for name, value in {**real, MEMBERS: members, TWIN: self.of}.items()}
+        purity = Purity(reachable, self._sources.syntax_of)
+        aggregation = Aggregation(purity, aggregates)
+        ours = {
+            MEMBERS: Speculation(purity).members,
+            AGGREGATE: aggregation.aggregate,
+            ACCUMULATE: aggregation.accumulate,
+            TWIN: self.of,
+            SET: set,
+        }
+        self._cells = {name: CellType(value) for name, value in {**real, **ours}.items()}
 
     def of(self, function: Any) -> Any:
         """What to call instead of this: a twin if it is an author's function or method, otherwise the same."""

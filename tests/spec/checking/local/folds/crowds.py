@@ -10,7 +10,8 @@ import pytest
 from spec.checking.check import check
 from spec.checking.exploration import Engine
 from spec.checking.local import LocalEngine, recording
-from spec.checking.model import EvaluationFailed
+from spec.checking.local.tables import DecisionTables
+from spec.checking.model import EvaluationFailed, Model
 from spec.checking.reference import ReferenceEngine
 from spec.language import Specification, State, action, initial, integers, require, subset_of, variable
 
@@ -74,3 +75,18 @@ def require_agreement(judged: Judged, changed: pytest.MonkeyPatch) -> None:
     """Require that folds, from the first path on, find in every state what the reference engine finds."""
     changed.setattr(recording, "FOLDS_FROM", 1)
     assert found(judged, LocalEngine(1)) == found(judged, ReferenceEngine())
+
+
+def paths(judged: Judged, folds: bool) -> int:
+    """The number of paths that are recorded."""
+    model = Model(crowd(judged), folds=folds)
+    tables = DecisionTables(model, model.numbers(["type_ok"]))
+    for state in model.first_states():
+        words = words_of(model, model.layout.pack(state))
+        tables.learn(0, [*words, *words, tables.recorder.no_step])
+    return tables.learned
+
+
+def words_of(model: Model, packed: int) -> list[int]:
+    words = model.layout.words
+    return [packed >> 64 * (words - 1 - at) & (1 << 64) - 1 for at in range(words)]

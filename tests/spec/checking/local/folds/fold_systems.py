@@ -112,6 +112,7 @@ QUESTIONS: Final = (
     "bool([m for m in <s> if <e:m>]) == bool({(m.n, s.at['b']) for m in <s> if <e:m>})",
     "frozenset(m for m in <s> if <e:m>) <c> frozenset({B(0), B(1), A('a', 0)})",
     *("len({m.n: m for m in <s> if <e:m>}) <c> <n>", "self.looped(s, <n>)", "self.careless(s, <n>)"),
+    *("self.counted(s, <n>)", "sum(m.n for m in s.msgs) <c> <n>", "{m.n for m in s.msgs} <c> {<n>, 1}"),
     *("shadowed(s, <n>)", "self.late(s, <n>)", "sorted(m.n for m in <s> if <e:m>)[:1] <c> [<n>]"),
     "<f>(n <= x.n for n, x in [(m.n, m) for m in <s>] if <e:x>)",
 )
@@ -146,6 +147,16 @@ def looped(self, s, n):
         <? pass ;; seen.append(n) ;; last = B(n) ?>
     return <? len(seen) > 1 ;; last is not None and last.n > 0 ;; bool(seen) and m.n > 0 ;;
         sum(f() for f in fs) > 1 ;; sum(map(repr(seen).count, "01")) % 2 == 0 ?>
+
+def counted(self, s, n):
+    total, last, k = <? 0 ;; n ;; s.at["a"] ?>, <? None ;; True ?>, 0
+    for m in s.msgs:
+        <? pass ;; if <e:m>: continue ;; k = m.n % 2 ;; k, last = last, m.n ;; if total > 2: return <e:m> ?>
+        <? if m.n != k: ;; if <e:m>: ;; for x in range(m.n): ;; for x in s.msgs: ?>
+            <? total += 1 ;; total += m.n ;; total = max(total, m.n) ;; last = m.n ;; last = last == m.n ;;
+                k = s.at["b"] ?>
+    <? pass ;; last = total ?>
+    return bool(<? total % 3 == n ;; last == n ;; total > n and last ;; repr((k, last)) > repr((n, n)) ?>)
 
 def careless(self, s, n):
     found, counts, each, last = [], {}, iter(<? range(3) ;; s.msgs ?>), 0

@@ -12,9 +12,10 @@ from types import ModuleType
 import pytest
 
 from spec.checking.local import LocalEngine, recording
-from spec.checking.local.folds import purity, rewriting, speculation, twins
+from spec.checking.local.folds import aggregates, aggregation, purity, rewriting, speculation, twins
 from spec.checking.local.tables import DecisionTables
 from spec.checking.reference import ReferenceEngine
+from tests.spec.checking.local.folds import test_aggregates as of_sets
 from tests.spec.checking.local.folds import test_folds as folds
 from tests.spec.checking.local.folds.crowds import Judged, found, require_agreement
 
@@ -44,6 +45,38 @@ MUTANTS = [
     (speculation, "or not holds:", "or False:", folds.shadowed),
     (speculation, "matters = True\n", "matters = False\n", folds.what_is_not_known),
     (speculation, "if in_vain >= PATIENCE", "if in_vain", folds.any_of_them),
+    (rewriting, 'keyword.arg == "default" and isinstance(value, ast.Constant)', "True", of_sets.from_a_start),
+    (rewriting, '("sum", ast.SetComp), ', "", of_sets.once_each),
+    (aggregation, " or builtin is not BUILTINS[kind]", "", of_sets.shadowed),
+    (aggregation, "self._purity.of(body, calls) and variables_stay(body)", "variables_stay(body)", of_sets.noting),
+    (aggregation, "self._purity.of(body, calls) and variables_stay(body)", "True", of_sets.consuming),
+    (aggregation, "if result is None:", "if False:", of_sets.of_nothing),
+    (
+        aggregation,
+        "value is None or type(value) in (int, str)",
+        "type(value) in (int, str, bool)",
+        of_sets.of_equal_tuples,
+    ),
+    (aggregation, "(*partial, value)", "tuple(sorted((*partial, value)))", of_sets.in_order),
+    (aggregation, "elif there:", "else:", of_sets.without_a_member),
+    (aggregation, "return type(value), value", "return type, value", of_sets.of_equal_values_in_a_loop),
+    (aggregation, "return type(value), value\n    raise TypeError", "pass\n    return int, value", of_sets.of_a_list),
+    (rewriting, " or loop.orelse", "", of_sets.at_the_end),
+    (
+        rewriting,
+        "if not self._is_only_for(each, [name], loop.body[at + 1 :]):",
+        "if False:",
+        of_sets.after_its_turn,
+    ),
+    (rewriting, "bound_names(each.target), each.body)", "(), each.body)", of_sets.after_an_inner_loop),
+    (
+        aggregation,
+        "if kind is list:\n                return partial",
+        "if False:\n                pass",
+        of_sets.until_there_are_enough,
+    ),
+    (aggregation, "return (False, after[0])", "return (True, after)", of_sets.until_there_are_enough),
+    (aggregates, "known.get(slot, random", "{}.get(slot, random", of_sets.before_a_member),
     (twins, "not _SEES_LOCALS.isdisjoint(_names_in(source.node))", "False", folds.by_its_own_frame),
 ]
 
@@ -59,7 +92,7 @@ def mutated(module: ModuleType, right: str, wrong: str) -> ModuleType:
 
 def put_in_place(mutant: ModuleType, changed: pytest.MonkeyPatch) -> None:
     """Use what a mutant defines, wherever the others have imported it."""
-    for user in (purity, rewriting, speculation, twins, recording):
+    for user in (aggregates, aggregation, purity, rewriting, speculation, twins, recording):
         for name, right in list(vars(user).items()):
             if getattr(right, "__module__", None) == mutant.__name__ and hasattr(mutant, name):
                 changed.setattr(user, name, getattr(mutant, name))

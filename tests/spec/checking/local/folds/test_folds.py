@@ -13,13 +13,13 @@ import pytest
 
 from spec.checking.local import LocalEngine, recording
 from spec.checking.local.folds import speculation
+from spec.checking.local.folds.aggregates import Aggregates
 from spec.checking.local.folds.twins import Twins
 from spec.checking.local.recording import Recorder
-from spec.checking.local.tables import DecisionTables
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from tests.rows import rows
-from tests.spec.checking.local.folds.crowds import Crowd, Judged, crowd, found, require_agreement
+from tests.spec.checking.local.folds.crowds import Crowd, Judged, crowd, found, paths, require_agreement, words_of
 
 # Folds, with the memberships that they read in the state {0, 1, 2}, 2.
 
@@ -180,11 +180,6 @@ def memberships_read(judged: Judged, folds: bool) -> list[int]:
     recorded = recorder.action(0, 0, [*words_of(model, state), *words_of(model, state), recorder.no_step])
     names = [model.layout.slots[slot].name for slot, _ in recorded.reads]
     return [int(name[-2]) for name in names if name.startswith("there")]
-
-
-def words_of(model: Model, packed: int) -> list[int]:
-    words = model.layout.words
-    return [packed >> 64 * (words - 1 - at) & (1 << 64) - 1 for at in range(words)]
 
 
 # Folds that are no better than before, because a body could be noticed; each with what would go wrong.
@@ -456,28 +451,20 @@ def test_folds_begin_when_paths_are_many(monkeypatch: pytest.MonkeyPatch) -> Non
     assert paths(any_of_them, folds=False) == 16
 
 
-def paths(judged: Judged, folds: bool) -> int:
-    """The number of paths that are recorded."""
-    model = Model(crowd(judged), folds=folds)
-    tables = DecisionTables(model, model.numbers(["type_ok"]))
-    for state in model.first_states():
-        words = words_of(model, model.layout.pack(state))
-        tables.learn(0, [*words, *words, tables.recorder.no_step])
-    return tables.learned
-
-
 def test_a_function_that_is_nested_too_deeply_stays(tmp_path: Path) -> None:
     """Copying its syntax tree would exceed the recursion limit."""
     file, names = tmp_path / "deep.py", dict[str, Any](__name__=__name__)
     file.write_text(f"def judged(s):\n    return any(m {'+ 0' * 900} > 2 for m in s.there)\n", encoding="utf-8")
     exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
-    assert Twins(Model(crowd(any_of_them)).hidden_state.reachable).of(names["judged"]) is names["judged"]
+    assert (
+        Twins(Model(crowd(any_of_them)).hidden_state.reachable, Aggregates(0)).of(names["judged"]) is names["judged"]
+    )
 
 
 def test_a_function_whose_source_has_changed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And so does one without a source."""
     monkeypatch.setattr("sys.dont_write_bytecode", True)
-    twins = Twins(Model(crowd(any_of_them)).hidden_state.reachable)
+    twins = Twins(Model(crowd(any_of_them)).hidden_state.reachable, Aggregates(0))
     for number, (old, new) in enumerate([("", ""), ("> 2", "> 1"), ("(s)", "(s"), ("any", "all")]):
         text = f"def judged{number}(s):\n    return any(m > 2 for m in s.there)\n"
         file, names = tmp_path / f"{number}.py", dict[str, Any](__name__=__name__)
