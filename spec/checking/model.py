@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from spec.checking import arguments
 from spec.checking.arguments import SpecificationOrClass
 from spec.checking.code.hidden_state import HiddenState
+from spec.checking.code.unread import UnreadParameters
 from spec.checking.goal import Goal
 from spec.checking.values.spelling import Spelling, spelling_of
 from spec.checking.values.text import encoded, jsonable, show
@@ -168,6 +169,12 @@ class _Acts(dict[int, Callable[[], Any]]):
         """The instances that may be enabled; it raises the errors of `Action.present`."""
         self.evaluated: dict[int, int] = defaultdict(int)
         """How often each was evaluated."""
+        instances = action.instances
+        first = instances[0] if instances and instances.are_all else None
+        self.unread = UnreadParameters(
+            None if first is None else first.untested or first.run,
+            {name: domain.size for name, domain in action.domains.items()},
+        )
 
     def __missing__(self, index: int) -> Callable[[], Any]:
         instance = self._action.instances[index]
@@ -294,18 +301,20 @@ class Model:
             except BaseException as failure:
                 raise self._failed(action.name, failure, state) from failure
             closed |= closed_here
+            fails_until = 0
             for index in present:
+                if index < fails_until:
+                    continue
                 wrong = ""
                 after: Values | None
                 under_way.now = describe, (action, index), state
                 try:
                     returned = acts[index]()
                     after = here.changed()
-                except Bounded:
-                    closed = True
+                except Disabled as refused:
+                    closed |= isinstance(refused, Bounded)
                     after = None
-                except Disabled:
-                    after = None
+                    fails_until = acts.unread.fails_until(index, refused.__traceback__)
                 except OutOfCell as misplaced:
                     after, wrong = None, str(misplaced)
                 except BaseException as failure:
