@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from math import prod
 from typing import Any, Final, overload
 
@@ -130,7 +130,7 @@ class Instances(Sequence[Instance]):
         """The same, each of them changed when it is made."""
         return self._other(_changes=(*self._changes, change))
 
-    @property
+    @cached_property
     def part(self) -> tuple[str, ...]:
         """The part that all of them belong to."""
         return self[0].part if self else ()
@@ -138,6 +138,7 @@ class Instances(Sequence[Instance]):
     def _other(self, **changed: Any) -> Instances:
         other = copy(self)
         vars(other).update(changed, _made={})
+        vars(other).pop("part", None)
         return other
 
 

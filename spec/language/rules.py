@@ -142,7 +142,7 @@ class Property:
     ranges: Ranges | None = None
     """The parameters, if some range over part of the state."""
 
-    @property
+    @cached_property
     def part(self) -> tuple[str, ...]:
         """The part that all its instances belong to."""
         return self.instances.part
