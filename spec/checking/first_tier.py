@@ -163,7 +163,7 @@ class FirstTier:
 
             self._probe = Probe(self._model, self._options.properties)
         newest = [*islice(reversed(engine.so_far.reached), NEWEST)]
-        return self._probe.pays(newest, max(PROBED, worked / 10))
+        return self._probe.pays(newest, max(PROBED, worked / 10), worked)
 
     @property
     def _worked(self) -> float:

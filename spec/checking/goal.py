@@ -7,15 +7,16 @@ its constants, and the names of the specification's module are available.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from spec.checking.values.expression import NotKnown, function_of
 from spec.checking.values.step_patterns import matching_steps, parameters_in
 from spec.language.errors import UsageError
-from spec.language.rules import Instance, Property
+from spec.language.instances import Instances
+from spec.language.rules import Property
 from spec.language.specification import Specification
 from spec.language.state import State
 from spec.language.words import Step
@@ -33,8 +34,8 @@ class Goal:
     predicate: Callable[[Specification, State], Any] | None = None
     actions: frozenset[str] = frozenset()
     """Their names."""
-    steps: tuple[tuple[int, int], ...] = ()
-    """The steps meant, by the numbers of action and instance; empty for all steps of these actions."""
+    codes: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+    """By action and parameter, the numbers of the values meant; a parameter that is not there may have any value."""
 
     @classmethod
     def of(cls, specification: Specification, written: str) -> Goal:
@@ -51,29 +52,37 @@ class Goal:
         named = frozenset(each.name for each in specification.actions if action in (each.name, each.rule))
         if not named:
             return cls(written, _predicate(specification, written))
+        if not parameters:
+            return cls(written, actions=named)
         try:
-            meant = matching_steps(specification.actions, action, parameters) if parameters else []
+            meant = matching_steps(specification.actions, action, parameters)
         except UsageError as wrong:
             raise UsageError(f"{written} cannot be shown: {wrong}") from None
-        steps = tuple(
-            (number, at)
-            for number, each in enumerate(specification.actions)
-            for at in range(len(each.instances))
-            if each.step(at) in meant
-        )
-        return cls(written, actions=named, steps=steps)
+        codes = {
+            each.action.name: {
+                name: tuple(map(each.action.domains[name].rank, values)) for name, values in each.values.items()
+            }
+            for each in meant
+        }
+        return cls(written, actions=frozenset(codes), codes=codes)
 
     def property_of(self, specification: Specification) -> Property:
         """The property that is witnessed where the goal is reached."""
         if self.predicate is not None:
             return Property(
-                self.written, "sometimes", "", False, (Instance({}, partial(self.predicate, specification)),)
+                self.written, "sometimes", "", False, Instances({}, partial(self.predicate, specification))
             )
         if self.actions:
             doc = next(each.doc for each in specification.actions if each.name in self.actions)
-            meant = tuple(specification.actions[number].step(at) for number, at in self.steps)
-            is_taken = Instance({}, partial(_is_taken, self.actions, meant))
-            return Property(self.written, "sometimes", doc, True, (is_taken,))
+            meant = {
+                each.name: {
+                    name: tuple(map(each.domains[name].unrank, codes))
+                    for name, codes in self.codes.get(each.name, {}).items()
+                }
+                for each in specification.actions
+                if each.name in self.actions
+            }
+            return Property(self.written, "sometimes", doc, True, Instances({}, partial(_is_taken, meant)))
         found = _witness(specification, self.written)
         assert found is not None
         return found
@@ -84,9 +93,11 @@ def _witness(specification: Specification, name: str) -> Property | None:
     return next(found, None)
 
 
-def _is_taken(actions: frozenset[str], steps: tuple[Step, ...], before: State, step: Step, after: State) -> bool:
-    """Whether this is a step of these actions; if `steps` are given, one of those."""
-    return step.action in actions and (not steps or step in steps)
+def _is_taken(values: Mapping[str, Mapping[str, tuple[Any, ...]]], before: State, step: Step, after: State) -> bool:
+    """Whether this is a step of one of these actions, whose parameters have one of these values."""
+    return step.action in values and all(
+        step.parameters[name] in those for name, those in values[step.action].items()
+    )
 
 
 def _predicate(specification: Specification, written: str) -> Callable[[Specification, State], Any]:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from spec.checking import arguments
 from spec.checking.arguments import SpecificationOrClass
 from spec.checking.code.hidden_state import HiddenState
+from spec.checking.code.unread import UnreadParameters
 from spec.checking.goal import Goal
 from spec.checking.values.spelling import Spelling, spelling_of
 from spec.checking.values.text import encoded, jsonable, show
@@ -31,8 +32,9 @@ from spec.language.errors import (
     represented,
     safe_repr,
 )
+from spec.language.instances import NO_INSTANCES, Instance, within
 from spec.language.ranges import Present
-from spec.language.rules import Action, Instance, Property, within
+from spec.language.rules import Action, Property
 from spec.language.state import Layout, State, Values, Window
 from spec.language.words import Step
 
@@ -115,10 +117,42 @@ class _Judge(NamedTuple):
     property: Property
     sought: bool
     """The answer that decides it: False for an invariant, True for a witness."""
-    calls: tuple[Callable[..., Any], ...]
+    calls: Iterable[Callable[..., Any]]
     """Its instances: functions without arguments, or of a step and the state after it."""
     after: State | None
     """Its view of the state after a step."""
+
+
+class _PresentJudges:
+    """The instances of a property whose parameters are there in the state of a window, as functions."""
+
+    def __init__(self, judged: Property, s: State):
+        self._judged, self._s = judged, s
+        self._ready: dict[int, Callable[[], Any]] = {}
+
+    def __iter__(self) -> Iterator[Callable[[], Any]]:
+        for number in self._judged.present(self._s):
+            call = self._ready.get(number)
+            if call is None:
+                call = self._ready[number] = self._judged.instances[number].present_on(self._s)
+            yield call
+
+
+def _judging(judged: Property, s: State) -> Iterable[Callable[[], Any]]:
+    """The instances of a property of states that may decide it in the state of a window."""
+    if judged.ranges is None:
+        return tuple(instance.on(s) for instance in judged.instances)
+    return _PresentJudges(judged, s)
+
+
+class _Measured:
+    """Functions whose calls are measured, as is the time of finding them."""
+
+    def __init__(self, calls: Iterable[Callable[..., Any]], measured: Callable[[Callable[..., Any]], Any]):
+        self._calls, self._measured = calls, measured
+
+    def __iter__(self) -> Iterator[Callable[..., Any]]:
+        return map(self._measured, self._calls)
 
 
 class _Acts(dict[int, Callable[[], Any]]):
@@ -135,6 +169,12 @@ class _Acts(dict[int, Callable[[], Any]]):
         """The instances that may be enabled; it raises the errors of `Action.present`."""
         self.evaluated: dict[int, int] = defaultdict(int)
         """How often each was evaluated."""
+        instances = action.instances
+        first = instances[0] if instances and instances.are_all else None
+        self.unread = UnreadParameters(
+            None if first is None else first.untested or first.run,
+            {name: domain.size for name, domain in action.domains.items()},
+        )
 
     def __missing__(self, index: int) -> Callable[[], Any]:
         instance = self._action.instances[index]
@@ -164,8 +204,8 @@ class Model:
         if not self.actions:
             raise SpecificationError(f"{specification.name}: it has no action")
         self.hidden_state = HiddenState(specification)
-        type_ok = Property(TYPE_OK, "invariant", "Every variable holds a value of its domain.", False, ())
-        deadlock = Property(DEADLOCK, "invariant", "In every state some action is enabled.", False, ())
+        type_ok = Property(TYPE_OK, "invariant", "Every variable holds a value of its domain.", False, NO_INSTANCES)
+        deadlock = Property(DEADLOCK, "invariant", "In every state some action is enabled.", False, NO_INSTANCES)
         self.goal = goal
         """The goal to show, if any. A property stands for it."""
         shows = () if goal is None else (goal.property_of(specification),)
@@ -261,18 +301,20 @@ class Model:
             except BaseException as failure:
                 raise self._failed(action.name, failure, state) from failure
             closed |= closed_here
+            fails_until = 0
             for index in present:
+                if index < fails_until:
+                    continue
                 wrong = ""
                 after: Values | None
                 under_way.now = describe, (action, index), state
                 try:
                     returned = acts[index]()
                     after = here.changed()
-                except Bounded:
-                    closed = True
+                except Disabled as refused:
+                    closed |= isinstance(refused, Bounded)
                     after = None
-                except Disabled:
-                    after = None
+                    fails_until = acts.unread.fails_until(index, refused.__traceback__)
                 except OutOfCell as misplaced:
                     after, wrong = None, str(misplaced)
                 except BaseException as failure:
@@ -314,7 +356,7 @@ class Model:
         return self.with_actions(
             replace(
                 action,
-                instances=tuple(each for at, each in enumerate(action.instances) if (number, at) in choices),
+                instances=action.instances.only(sorted({at for its, at in choices if its == number})),
                 ranges=None,
             )
             for number, action in enumerate(self.actions)
@@ -345,8 +387,7 @@ class Model:
 
         self._acts = [_Acts(each, self._here.s, partial(measured, each.name)) for each in self.actions]
         self._judges = tuple(
-            each._replace(calls=tuple(measured(each.property.name, call) for call in each.calls))
-            for each in self._judges
+            each._replace(calls=_Measured(each.calls, partial(measured, each.property.name))) for each in self._judges
         )
         return seconds
 
@@ -358,8 +399,7 @@ class Model:
         asked = self.properties[number]
         sought = asked.kind == "sometimes"
         if not asked.over_steps:
-            calls = tuple(instance.on(self._there.s) for instance in asked.instances)
-            return _Judge(asked, sought, calls, None)
+            return _Judge(asked, sought, _judging(asked, self._there.s), None)
         before, after = (within(asked.part, (window.s,))[0] for window in (self._before, self._here))
         calls = tuple(partial(instance.run, before, **instance.parameters) for instance in asked.instances)
         return _Judge(asked, sought, calls, after)

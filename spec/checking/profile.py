@@ -36,8 +36,8 @@ def profile_of(
         learned: the learning, by name.
     """
     found = []
-    actions = [("action", each.name, len(each.instances)) for each in model.actions]
-    properties = [(each.kind, each.name, len(each.instances)) for each in model.properties if each.instances]
+    actions = [("action", each.name, each.instances.size) for each in model.actions]
+    properties = [(each.kind, each.name, each.instances.size) for each in model.properties if each.instances]
     for kind, name, instances in (*actions, *properties):
         learning = learned.get(name, LearnedRule())
         seconds = evaluating.get(name, 0.0) + learning.seconds

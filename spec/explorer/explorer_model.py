@@ -91,7 +91,7 @@ class ExplorerModel:
     @property
     def lanes(self) -> tuple[str, ...]:
         """All actors and receivers, in the order of a sequence diagram."""
-        lanes = [action.lanes(at) for action in self.model.actions for at in range(len(action.instances))]
+        lanes = [each for action in self.model.actions for each in action.every_lanes]
         return from_left_to_right(name for each in lanes for name in (each.actor or SYSTEM, each.receiver) if name)
 
     # Data of one state.
@@ -129,7 +129,7 @@ class ExplorerModel:
 
     def sentences_of(self, state: Values) -> list[str]:
         """The sentences of the views."""
-        return [each for each in sentences(self.model, state) if each]
+        return [*sentences(self.model, state).values()]
 
     def drawings_of(self, state: Values) -> list[Any]:
         """The drawings, in the order of their captions."""

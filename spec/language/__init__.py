@@ -53,7 +53,7 @@ from spec.language.errors import (
 )
 from spec.language.part import Part, part
 from spec.language.pictures import Cells, Drawing, Grid, Look, Queue, Tag, Tags, Tree
-from spec.language.sizes import Partial, Size, Total, at_most
+from spec.language.sizes import Partial, Size, Total, at_most, frozen
 from spec.language.specification import Specification
 from spec.language.state import State
 from spec.language.switches import switches
@@ -114,6 +114,7 @@ __all__ = [
     "each",
     "either",
     "every_combination",
+    "frozen",
     "initial",
     "integers",
     "interchangeable",

@@ -18,7 +18,8 @@ T = TypeVar("T")
 LISTED: Final = 100_000
 """The most values of a domain, keys of a mapping, choices of an action's parameters or slots of a state that are
 listed. Each takes up to a kilobyte, so the limit costs a tenth of a gigabyte and about a second. The compiled engine
-stops earlier, at 2**16. No engine explores a system of that size, because every choice is tried in every state."""
+stops earlier, at 2**16. No engine explores a system of that size, because every choice is tried in every state.
+Parameters that range over part of the state do not count: of these, only the values that are there are tried."""
 
 
 TRIED: Final = 100_000_000

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from reprlib import recursive_repr
 from typing import Any, Final, NamedTuple
 
-from spec.language.domains import ABSENT, Domain, Slot
+from spec.language.domains import ABSENT, Domain, FrozenMapping, Slot
 from spec.language.errors import OutOfDomain, SpecificationError, safe_repr
 from spec.language.escapes import escaped
 from spec.language.identity import is_same_value
@@ -228,6 +228,10 @@ class TotalMapping(MutableMapping[Any, Any]):
 
     def __contains__(self, key: object) -> bool:
         return key in self._at
+
+    def __or__(self, other: Mapping[Any, Any]) -> FrozenMapping:
+        """A value: its present values, with others for some keys."""
+        return FrozenMapping(self) | other
 
     def assign_all(self, values: Mapping[Any, Any]) -> None:
         """Take the values of this mapping."""

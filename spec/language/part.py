@@ -32,14 +32,15 @@ from spec.language.domains import (
     Domain,
     MappingDomain,
     as_domain,
-    choices_of,
+    can_be_listed,
     each_choice,
     not_too_deep,
 )
 from spec.language.errors import SpecificationError, safe_repr
+from spec.language.instances import Instance, Instances
 from spec.language.members import Members, MembersOfDomain, MembersOfMapping
 from spec.language.ranges import SILENT, Ranges
-from spec.language.rules import Action, Instance, Property, View, sort_of
+from spec.language.rules import Action, Property, View, sort_of
 from spec.language.signatures import check_parameters, in_order, parameters_of, type_of
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_of_fields
 from spec.language.state import State
@@ -216,17 +217,19 @@ class Part(Generic[S], metaclass=Body):
 
     def _instances(
         self, name: str, mark: Mark, domains: Mapping[str, Domain[Any]], ranges: Ranges | None = None
-    ) -> tuple[Instance, ...]:
+    ) -> Instances:
         method = getattr(self, name)
         if mark.of:
             method = self._of_their_steps(name, mark, method)
         if mark.where is not None:
             method = self._only_where(mark, method)
         run, untested = (ranges.only_there(mark.kind, method), method) if ranges else (method, None)
+        in_state = ranges.in_state if ranges and mark.kind != "picture" else ()
         try:
-            return tuple(Instance(choice, run, untested=untested) for choice in choices_of(domains))
+            can_be_listed({each: domain for each, domain in domains.items() if each not in in_state})
         except SpecificationError as wrong:
             raise SpecificationError(f"{mark.kind} {name}: parameters {wrong}") from None
+        return Instances(domains, run, untested)
 
     def _only_where(self, mark: Mark, method: Callable[..., Any]) -> Callable[..., Any]:
         """The property, limited to states in which its `where=` holds."""
@@ -421,7 +424,7 @@ class Part(Generic[S], metaclass=Body):
         rule: str,
         mark: Mark,
         domains: Mapping[str, Domain[Any]],
-        instances: tuple[Instance, ...],
+        instances: Instances,
         ranges: Ranges | None,
     ) -> Iterator[Action]:
         """The actions of one rule, one for each value of a parameter."""
@@ -432,14 +435,7 @@ class Part(Generic[S], metaclass=Body):
         for value in members.values(self):
             like = members.like(value)
             fixed = {parameter: value}
-            its = tuple(
-                replace(
-                    each,
-                    run=partial(each.run, **fixed),
-                    untested=each.untested and partial(each.untested, **fixed),
-                )
-                for each in instances
-            )
+            its = instances.changed(partial(_with_values, values=fixed))
             actor = members.actor(self, value) if members.actor else _actor_of(mark, domains)
             actor, receiver = (self._in_words(rule, lane) for lane in (actor, mark.receiver))
             its_ranges = ranges and ranges.with_values(fixed)
@@ -464,8 +460,11 @@ class Part(Generic[S], metaclass=Body):
                 mark.kind,
                 sentence_of(function),
                 tuple(inspect.signature(function).parameters)[1] == "before",
-                self._instances(name, mark, domains := self._domains(name, mark), self._ranges(mark, domains)),
+                self._instances(
+                    name, mark, domains := self._domains(name, mark), ranges := self._ranges(mark, domains)
+                ),
                 domains,
+                ranges,
             )
             for name, function, mark in self._of_kind(*PROPERTIES)
             if not mark.of or self._actions_of(name, mark)
@@ -487,8 +486,8 @@ class Part(Generic[S], metaclass=Body):
     def _views(self, kind: str) -> Iterator[View]:
         for name, function, mark in self._of_kind(kind):
             domains = self._domains(name, mark)
-            instances = self._instances(name, mark, domains, self._ranges(mark, domains))
-            yield View(name, sentence_of(function), instances)
+            ranges = self._ranges(mark, domains)
+            yield View(name, sentence_of(function), self._instances(name, mark, domains, ranges), ranges)
         for name, one in self.parts.items():
             for each in one._views(kind):
                 yield replace(each, **_named(name, each))
@@ -506,9 +505,15 @@ def _actor_of(mark: Mark, domains: Mapping[str, Domain[Any]]) -> str:
     return mark.actor or next((name for name, domain in domains.items() if sort_of(domain)), "")
 
 
+def _with_values(instance: Instance, values: Mapping[str, Any]) -> Instance:
+    """The instance with values for parameters that number no instances."""
+    untested = instance.untested and partial(instance.untested, **values)
+    return replace(instance, run=partial(instance.run, **values), untested=untested)
+
+
 def _named(part: str, one: Action | Property | View) -> dict[str, Any]:
     """The name of a part's rule in the whole, and the instances that see the part's own state."""
-    return {"name": f"{part}.{one.name}", "instances": tuple(its.named(part) for its in one.instances)}
+    return {"name": f"{part}.{one.name}", "instances": one.instances.changed(lambda its: its.named(part))}
 
 
 def _every_way(

@@ -14,7 +14,15 @@ from functools import cache, wraps
 from typing import Any, Final, NamedTuple
 
 from spec.language.domains import Domain
-from spec.language.errors import Bounded, Disabled, DoesNotExist, OutOfDomain, SpecificationError, safe_repr
+from spec.language.errors import (
+    Bounded,
+    Disabled,
+    DoesNotExist,
+    NotApplicable,
+    OutOfDomain,
+    SpecificationError,
+    safe_repr,
+)
 from spec.language.state import State
 from spec.language.words import OfState
 
@@ -57,6 +65,11 @@ class Ranges:
         }
         """By parameter that some range takes, its values by their numbers."""
         self._fixed: Mapping[str, Any] = {}
+
+    @property
+    def in_state(self) -> Collection[str]:
+        """The names of the parameters that range over part of the state."""
+        return self._there.keys()
 
     def with_values(self, fixed: Mapping[str, Any]) -> Ranges:
         """The same, where parameters that number no instances have these values."""
@@ -103,24 +116,46 @@ class Ranges:
         Raises:
             SpecificationError: a range is no collection, or exceeds its domain.
         """
-        found, closed = [(0, self._fixed)], False
-        for name, domain in self._domains.items():
-            value_of = self._value_of.get(name)
-            codes: Sequence[int] | None = None
-            longer: list[tuple[int, Mapping[str, Any]]] = []
-            for number, earlier in found:
-                if codes is None or self._needs(name):
-                    try:
-                        codes = self._codes(name, s, earlier)
-                    except Disabled as refused:
-                        codes, closed = (), closed or isinstance(refused, Bounded)
-                first = number * domain.size
-                if value_of is None:
-                    longer += [(first + code, earlier) for code in codes]
-                else:
-                    longer += [(first + code, {**earlier, name: value_of(code)}) for code in codes]
-            found = longer
-        return Present([number for number, _ in found], closed)
+        refused: list[BaseException] = []
+        numbers = [*self._each(s, Disabled, refused.append)]
+        return Present(numbers, any(isinstance(each, Bounded) for each in refused))
+
+    def each_present(self, s: State) -> Iterator[int]:
+        """The numbers of the same instances, for a rule that is no action: in order, and found one after the other.
+
+        Raises:
+            SpecificationError: a range is no collection, or exceeds its domain.
+        """
+        return self._each(s, NotApplicable, lambda _: None)
+
+    def _each(
+        self, s: State, refusal: type[BaseException], on_refusal: Callable[[BaseException], None]
+    ) -> Iterator[int]:
+        """The numbers of the instances that are there. A range that raises this refusal has no values."""
+        parameters = [(name, domain, self._value_of.get(name)) for name, domain in self._domains.items()]
+        known: dict[str, Sequence[int]] = {}
+        """The values that depend on no earlier parameter, by name."""
+
+        def following(at: int, number: int, earlier: Mapping[str, Any]) -> Iterator[int]:
+            name, domain, value_of = parameters[at]
+            codes = known.get(name)
+            if codes is None:
+                try:
+                    codes = self._codes(name, s, earlier)
+                except refusal as refused:
+                    on_refusal(refused)
+                    codes = ()
+                if not self._needs(name):
+                    known[name] = codes
+            first, is_last = number * domain.size, at + 1 == len(parameters)
+            if is_last:
+                yield from map(first.__add__, codes)
+                return
+            for code in codes:
+                values = earlier if value_of is None else {**earlier, name: value_of(code)}
+                yield from following(at + 1, first + code, values)
+
+        return following(0, 0, self._fixed)
 
     def _needs(self, name: str) -> tuple[str, ...]:
         return self._there[name][1] if name in self._there else ()

@@ -6,46 +6,18 @@ A rule may belong to a part: then its instances see the part's own state.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from string import Formatter
 from typing import Any, NamedTuple
 
-from spec.language.domains import Domain
+from spec.language.domains import Domain, choices_of
 from spec.language.errors import SpecificationError
+from spec.language.instances import Instances, within
 from spec.language.ranges import Present, Ranges
 from spec.language.state import State
 from spec.language.words import Step
-
-
-@dataclass(frozen=True)
-class Instance:
-    """A marked method with values for its parameters."""
-
-    parameters: Mapping[str, Any]
-    run: Callable[..., Any]
-    part: tuple[str, ...] = ()
-    """The part it belongs to: names from the whole inwards."""
-    untested: Callable[..., Any] | None = None
-    """`run` without its test whether the parameters are there in the state; None if it has no such test."""
-
-    def __call__(self, *given: Any) -> Any:
-        """Run it on a state of the whole, or on a step and the states around it."""
-        seen = within(self.part, given) if self.part else given
-        return self.run(*seen, **self.parameters)
-
-    def on(self, *given: Any) -> Callable[[], Any]:
-        """A function without parameters that runs it, for a state that stays the same object, as a window's does."""
-        return partial(self.run, *within(self.part, given), **self.parameters)
-
-    def present_on(self, s: State) -> Callable[[], Any]:
-        """The same where its parameters are known to be there."""
-        return partial(self.untested or self.run, *within(self.part, (s,)), **self.parameters)
-
-    def named(self, part: str) -> Instance:
-        """The same instance in a system that holds its part by this name."""
-        return replace(self, part=(part, *self.part))
 
 
 class Lanes(NamedTuple):
@@ -68,7 +40,7 @@ class Action:
     name: str
     doc: str
     domains: Mapping[str, Domain[Any]]
-    instances: tuple[Instance, ...]
+    instances: Instances
     rule: str
     """The name of the method that describes it; one method may describe several actions."""
     actor: str = ""
@@ -89,12 +61,11 @@ class Action:
         """
         if self.ranges is None:
             return self._every
-        part = self.instances[0].part if self.instances else ()
-        return self.ranges.present(within(part, (s,))[0])
+        return self.ranges.present(within(self.instances.part, (s,))[0])
 
     @cached_property
     def _every(self) -> Present:
-        return Present(range(len(self.instances)), False)
+        return Present(range(self.instances.size), False)
 
     def step(self, number: int) -> Step:
         """The step of its instance with this number."""
@@ -102,8 +73,25 @@ class Action:
 
     def lanes(self, number: int) -> Lanes:
         """The lanes of its instance with this number."""
-        actor, receiver = (self._lane(lane, number) for lane in (self.actor, self.receiver))
+        return self._lanes(self.instances[number].parameters)
+
+    def _lanes(self, values: Mapping[str, Any]) -> Lanes:
+        actor, receiver = (self._lane(lane, values) for lane in (self.actor, self.receiver))
         return Lanes(actor, receiver, *self._lane_parameters)
+
+    @property
+    def every_lanes(self) -> Iterator[Lanes]:
+        """The lanes of all its instances, each once.
+
+        Raises:
+            SpecificationError: there are too many.
+        """
+        if not self.instances:
+            return
+        values = dict(self.instances[0].parameters)
+        named = {name: domain for name, domain in self.domains.items() if name in self._lane_parameters[0]}
+        for choice in choices_of(named):
+            yield self._lanes({**values, **choice})
 
     @cached_property
     def _lane_parameters(self) -> tuple[tuple[str, ...], tuple[str, str]]:
@@ -111,8 +99,7 @@ class Action:
         named = dict.fromkeys(name for lane in (self.actor, self.receiver) for name in self.parameters_in(lane))
         return tuple(named), ("" if self.is_of_its_part else self._unnamed(self.actor), self._unnamed(self.receiver))
 
-    def _lane(self, lane: str, number: int) -> str:
-        values = self.instances[number].parameters
+    def _lane(self, lane: str, values: Mapping[str, Any]) -> str:
         return lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane.format_map(values)
 
     def parameters_in(self, lane: str) -> list[str]:
@@ -149,14 +136,24 @@ class Property:
     kind: str
     doc: str
     over_steps: bool
-    instances: tuple[Instance, ...]
+    instances: Instances
     domains: Mapping[str, Domain[Any]] = field(default_factory=dict)
     """The domains of its parameters."""
+    ranges: Ranges | None = None
+    """The parameters, if some range over part of the state."""
 
     @cached_property
     def part(self) -> tuple[str, ...]:
         """The part that all its instances belong to."""
-        return self.instances[0].part if self.instances else ()
+        return self.instances.part
+
+    def present(self, s: State) -> Iterable[int]:
+        """The numbers of its instances whose parameters are there in this state, found one after the other.
+
+        Raises:
+            SpecificationError: a range is no collection, or exceeds its parameter's domain.
+        """
+        return _present(self, s)
 
 
 @dataclass(frozen=True)
@@ -165,7 +162,19 @@ class View:
 
     name: str
     doc: str
-    instances: tuple[Instance, ...]
+    instances: Instances
+    ranges: Ranges | None = None
+    """The parameters, if some range over part of the state."""
+
+    def present(self, s: State) -> Iterable[int]:
+        """As for a property."""
+        return _present(self, s)
+
+
+def _present(rule: Property | View, s: State) -> Iterable[int]:
+    if rule.ranges is None:
+        return range(rule.instances.size)
+    return rule.ranges.each_present(within(rule.instances.part, (s,))[0])
 
 
 def sort_of(domain: Domain[Any]) -> str:
@@ -177,28 +186,3 @@ def sort_of(domain: Domain[Any]) -> str:
 def lane_of(parameter: str, domain: Domain[Any], value: Any) -> str:
     """The name of a value's lane: broker 2."""
     return f"{sort_of(domain) or parameter} {value}"
-
-
-def within(part: tuple[str, ...], given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The part's view of a state of the whole, or of a step and the states around it."""
-    for name in part:
-        given = tuple([getattr(each, name) if isinstance(each, State) else _OwnStep(name, each) for each in given])
-    return given
-
-
-class _OwnStep:
-    """A step as a part sees it: a step of another part has an empty name. It is read only if the part reads it."""
-
-    __slots__ = ("_part", "_step")
-
-    def __init__(self, part: str, step: Step):
-        self._part, self._step = part, step
-
-    @property
-    def action(self) -> str:
-        name, own = self._step.action, f"{self._part}."
-        return name.removeprefix(own) if name.startswith(own) else ""
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        return self._step.parameters

@@ -8,6 +8,7 @@ its domain from them: a record field by field, a set, an optional value, a mappi
 from __future__ import annotations
 
 import types
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from collections.abc import Set as AbstractSet
 from dataclasses import is_dataclass
@@ -19,6 +20,7 @@ from typing import (
     Final,
     Literal,
     NamedTuple,
+    Self,
     TypeVar,
     Union,
     get_args,
@@ -27,11 +29,14 @@ from typing import (
     is_typeddict,
 )
 
-from spec.language.allowed_values import LISTED
+from spec.language.allowed_values import LISTED, within
 from spec.language.domains import (
     Domain,
+    FrozenMapping,
+    FrozenMappingDomain,
     LeftOutDomain,
     MappingDomain,
+    PossiblyDomain,
     as_domain,
     booleans,
     mapping,
@@ -52,11 +57,30 @@ V = TypeVar("V")
 
 
 class Total(MutableMapping[K, V]):
-    """The type of a variable that is a mapping in which every key is always present (a total function)."""
+    """The type of a mapping in which every key is always present (a total function).
+
+    A variable is changed in place. As a parameter or a field of a record a mapping is a value, see `frozen`.
+    """
+
+    @abstractmethod
+    def __or__(self, other: Mapping[K, V]) -> Self:
+        """The mapping with other values for some keys."""
 
 
 class Partial(MutableMapping[K, V]):
-    """The type of a variable that is a mapping in which each key is present or absent (a partial function)."""
+    """The type of a mapping in which each key is present or absent (a partial function); for the rest see `Total`."""
+
+    @abstractmethod
+    def __or__(self, other: Mapping[K, V]) -> Self:
+        """The mapping with other values for some keys, which may be absent before."""
+
+
+def frozen(values: Mapping[Any, Any]) -> Any:
+    """A mapping as a value, for a field of a record: `Plan(frozen({0: "red"}))`.
+
+    It never changes; `plan.colours | {0: "blue"}` is another one.
+    """
+    return FrozenMapping(values)
 
 
 class AtMost(NamedTuple):
@@ -168,8 +192,12 @@ class Sizes:
         if kind is tuple and parts[-1:] != (...,):
             return tuple_of(*map(self.domain, parts))
         if kind in (Total, Partial):
-            raise SpecificationError(
-                "a mapping is a variable of its own, not part of a type; its keys may be pairs, Total[tuple[A, B], C]"
+            with _in(f"the keys of {name_of(type_)}"):
+                keys = self.domain(parts[0])
+                within(keys.size, keys, "values")
+            cells = dict.fromkeys(keys, self.domain(parts[1]))
+            return FrozenMappingDomain(
+                keys, cells if kind is Total else {key: PossiblyDomain(cell) for key, cell in cells.items()}
             )
         if type_ is bool:
             return booleans()

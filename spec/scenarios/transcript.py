@@ -32,6 +32,8 @@ from spec.checking.traces.trace import TraceStep, step_lines
 from spec.checking.values.step_patterns import parameters_in
 from spec.checking.values.text import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
+from spec.language.allowed_values import LISTED
+from spec.language.domains import Domain
 
 __all__ = [
     "TranscriptContradicted",
@@ -272,13 +274,13 @@ def written(text: str, model: Model) -> Step:
     if call is None or not all(call[1].values()):
         raise TranscriptError(f"not a step: {text}; write action(parameter=value, ...)")
     action, parameters = call
-    instances = [instance.parameters for each in model.actions if each.name == action for instance in each.instances]
-    return Step(action, {name: _value(name, shown, instances) for name, shown in parameters.items()})
+    domains = next((each.domains for each in model.actions if each.name == action), {})
+    return Step(action, {name: _value(shown, domains.get(name)) for name, shown in parameters.items()})
 
 
-def _value(name: str, shown: str, instances: list[Mapping[str, Any]]) -> object:
-    """The parameter value that prints like this; if no step has it, the text as a Python literal, or the text."""
-    values = [instance[name] for instance in instances if name in instance]
+def _value(shown: str, domain: Domain[Any] | None) -> object:
+    """The parameter value that prints like this; if there is none, the text as a Python literal, or the text."""
+    values = [] if domain is None or domain.size > LISTED else [*domain]
     for reads in (lambda value: (show(value), show(value, inside=True), repr(value)), lambda value: (str(value),)):
         for value in values:
             if shown in reads(value):

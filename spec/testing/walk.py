@@ -107,7 +107,7 @@ class WalkedGraph:
         self.initial_steps = _initial_steps(self.model)
         if not self.initial_steps:
             raise SpecificationError(f"{specification.name}: it has no initial state")
-        self.choices = {action.name: len(action.instances) for action in self.model.actions}
+        self.choices = {action.name: action.instances.size for action in self.model.actions}
         """The number of instances of each action and each `initial`, by name."""
         self.choices |= dict.fromkeys(self.beginnings, len(self.initial_steps))
         self.at = lru_cache(STATES)(lambda state: ExpandedState(self, state))

@@ -24,8 +24,8 @@ from warnings import catch_warnings
 
 from spec.checking.code.source import classes_of, is_user_code, modules_of
 from spec.language.domains import Domain, EnumerationDomain, MappingDomain
+from spec.language.instances import Instance, Instances
 from spec.language.part import Part
-from spec.language.rules import Instance
 from spec.language.specification import Specification
 
 _LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
@@ -225,6 +225,8 @@ def parts_of(value: Any) -> Iterable[Any]:
             return [value.func, *value.args, *value.keywords.values()]
         case Instance():
             return [value.run]
+        case Instances():
+            return value[:1]
     return ()
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 from spec.checking.arguments import SpecificationOrClass
@@ -23,7 +24,8 @@ from spec.checking.exploration import Engine, OnProgress, Options
 from spec.checking.goal import Goal
 from spec.checking.model import TYPE_OK, Model
 from spec.language.errors import EnvironmentFailed, SpecificationError
-from spec.language.rules import Instance, Property
+from spec.language.instances import Instance, Instances
+from spec.language.rules import Action, Property
 from spec.language.specification import Specification
 from spec.language.state import State
 from spec.language.words import Step, narrated_to
@@ -72,10 +74,7 @@ def edges(
     model = model.with_actions(
         replace(
             action,
-            instances=tuple(
-                _noting(found, action.step(number), instance, abstraction)
-                for number, instance in enumerate(action.instances)
-            ),
+            instances=action.instances.changed(partial(_noting, found, action, abstraction)),
         )
         for action in model.actions
     )
@@ -124,7 +123,7 @@ class _StepRecorder(Goal):
 
     def property_of(self, specification: Specification) -> Property:
         """A property that records each step."""
-        return Property(self.written, "sometimes", "", True, (Instance({}, self.note),))
+        return Property(self.written, "sometimes", "", True, Instances({}, self.note))
 
 
 def _explore(
@@ -140,8 +139,9 @@ def _explore(
             raise SpecificationError(f"{model.specification.name}: a step leads outside its domains; check it")
 
 
-def _noting(found: set[Edge], step: Step, instance: Instance, abstraction: Abstraction) -> Instance:
-    """The instance of an action that takes this step, which then also records its edges."""
+def _noting(found: set[Edge], action: Action, abstraction: Abstraction, instance: Instance) -> Instance:
+    """The instance of an action, which then also records its edges."""
+    step = Step(action.name, instance.parameters)
 
     def run(s: State, **parameters: Any) -> Any:
         source = abstraction(s, step)

@@ -9,7 +9,8 @@ from spec.checking.local.outcomes import CLOSED, ENABLED, FAILED, FOUND, LEFT, U
 from spec.checking.model import Model
 from spec.language.cells import CellRow, OutOfCell
 from spec.language.errors import Bounded, Disabled, NotApplicable, SpecificationError
-from spec.language.rules import Action, Instance
+from spec.language.instances import Instance
+from spec.language.rules import Action
 
 
 class NoStep(BaseException):

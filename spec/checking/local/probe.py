@@ -7,7 +7,7 @@ not, the last state costs as much as the first. Only `recording` is needed for t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from random import Random
@@ -19,6 +19,9 @@ from spec.checking.local.advice import advice
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.states.packed_state import PackedState
+from spec.language.errors import Disabled
+from spec.language.ranges import Present
+from spec.language.rules import Action, Property
 from spec.language.state import Values
 
 SOME: Final = 256
@@ -66,29 +69,28 @@ class Probe:
         self._model, self._recorder = model, Recorder(model)
         self._recorder.folds_from = min(1, self._recorder.folds_from)  # from the first path on, if at all
         self._in_states, self._in_steps = split_properties(model, properties)
-        record = self._recorder
-        actions = [
-            _Instance(action.name, partial(record.action, number, index))
-            for number, action in enumerate(model.actions)
-            for index in range(len(action.instances))
+        self._window = model.window()
+        self._rules: list[Action | Property] = [
+            *model.actions,
+            *(model.properties[number] for number in self._in_states),
         ]
-        judges = [
-            _Instance(judged.name, partial(record.of_state, instance, judged.kind == "sometimes"))
-            for judged in [model.properties[number] for number in self._in_states]
-            for instance in judged.instances
-        ]
-        self._instances = [*actions, *judges]
+        self._instances: dict[tuple[int, int], _Instance] = {}
+        """The instances that some state had, by the numbers of the rule and of the instance."""
         self._states = 0
         """The states that were learned."""
         self._at_first = 0.0
         """The mean number of new paths of the first states."""
 
-    def pays(self, states: Sequence[Values], seconds: float) -> bool:
+    def pays(self, states: Sequence[Values], seconds: float, worked: float) -> bool:
         """Whether learning is expected to pay; if asked again, with what was learned before.
+
+        Tables need a path also for each instance whose parameters are in no state. It does not count as a path of the
+        first states, because it is needed only once; but all of them must be affordable.
 
         Args:
             states: states that were found lately, some of which are learned.
             seconds: about how long that may take.
+            worked: how long the search has lasted.
         """
         until = time.thread_time() + seconds
         chosen = Random(self._states).sample(states, min(SOME, len(states)))  # not the same ones when asked again
@@ -100,19 +102,27 @@ class Probe:
                 if time.thread_time() > until:
                     break
                 if number % TOGETHER == 0 and fmean(each.seconds for each in learned[-TOGETHER:]) < cheap:
-                    return True
+                    return self._absent_ones(learned) < worked
         except (EvaluationFailed, OpaqueRuleFound):  # the engine that explores the state reports it
             return True
         self._at_first = self._at_first or fmean(each.paths for each in learned[: len(learned) // 4 + 1])
         later = learned[len(learned) // 2 :]
         falling = fmean(each.paths for each in later) < FALLING * self._at_first
-        return falling or fmean(each.seconds for each in later) < cheap
+        pays = falling or fmean(each.seconds for each in later) < cheap
+        return pays and self._absent_ones(learned) < worked
+
+    def _absent_ones(self, learned: Sequence[Learned]) -> float:
+        """The seconds that it would take to learn a path for each instance that was in no state."""
+        number = sum(rule.instances.size for rule in self._rules) - len(self._instances)
+        price = sum(each.seconds for each in learned) / max(1, sum(each.paths for each in learned))
+        return number * price
 
     def advice(self, state: Values) -> str:
         """The action or property that took the most paths, and what it reads, for example in this state."""
         words = PackedState.of_values(self._model.layout, state).words
-        worst = max(self._instances, key=lambda each: each.paths)
-        paths = sum(each.paths for each in self._instances if each.rule == worst.rule)
+        instances = self._instances.values()
+        worst = max(instances, key=lambda each: each.paths)
+        paths = sum(each.paths for each in instances if each.rule == worst.rule)
         reads = worst.record([*words, *words, self._recorder.no_step]).reads
         return advice(self._model, worst.rule, paths, self._states, [slot for slot, _ in reads])
 
@@ -140,7 +150,7 @@ class Probe:
         words = PackedState.of_values(self._model.layout, state).words
         registers = [*words, *words, self._recorder.no_step]
         paths, seconds = 0, 0.0
-        for each in self._instances:
+        for each in self._present(state):
             if not self._is_known(each.root, registers):
                 began, node = time.thread_time(), each.root
                 recorded = each.record(registers)
@@ -157,9 +167,29 @@ class Probe:
         self._states += 1
         return Learned(paths, seconds)
 
+    def _present(self, state: Values) -> Iterator[_Instance]:
+        """The instances whose parameters are there in a state."""
+        s = self._window.load(state)
+        for number, rule in enumerate(self._rules):
+            try:
+                found = rule.present(s)
+                for index in found.numbers if isinstance(found, Present) else found:
+                    if (number, index) not in self._instances:
+                        self._instances[number, index] = _Instance(rule.name, self._recording(number, index))
+                    yield self._instances[number, index]
+            except (Exception, Disabled):  # a range failed; the engine that explores the state reports it
+                continue
+
+    def _recording(self, number: int, index: int) -> Callable[[Sequence[int]], Recorded]:
+        """A function that records an instance of a rule."""
+        rule = self._rules[number]
+        if isinstance(rule, Action):
+            return partial(self._recorder.action, number, index)
+        return partial(self._recorder.of_state, rule.instances[index], rule.kind == "sometimes")
+
     def _forget(self, rule: str) -> None:
         """Forget the paths of a rule that is recorded otherwise from now on."""
-        for each in self._instances:
+        for each in self._instances.values():
             if each.rule == rule:
                 each.root = _Node()
 

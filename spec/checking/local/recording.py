@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -32,10 +32,12 @@ from spec.checking.local.outcomes import ENABLED, LEFT
 from spec.checking.local.plain_comparison import Claim, PlainComparison, Refuted, Surroundings
 from spec.checking.local.transparency import opaque
 from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
+from spec.checking.states.limits import INSTANCES
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.language.cells import Cell, CellRow
 from spec.language.errors import TOO_DEEP, OutOfDomain
-from spec.language.rules import Action, Instance, Property
+from spec.language.instances import Instance
+from spec.language.rules import Action, Property
 from spec.language.state import Values
 from spec.language.words import Step
 
@@ -77,13 +79,18 @@ class Slots:
         here = [(place.word, place.shift, (1 << place.width) - 1, place.slot.size) for place in places]
         before = [(word + words, shift, mask, size) for word, shift, mask, size in here]
         actions = len(model.actions)
-        instances = max(len(action.instances) for action in model.actions)
+        instances = _most_instances(model)
         step = [(2 * words, 0, 0xFFFF, actions + 1), (2 * words, 16, 0xFFFF, instances + 1)]
         every = [
             (register, shift, mask, size, register | shift << 8 | mask.bit_length() << 16)
             for register, shift, mask, size in (*here, *before, *step)
         ]
         return cls(*map(tuple, zip(*every, strict=True)))
+
+
+def _most_instances(model: Model) -> int:
+    """The instances of the action that has most, as far as a step can number them; a larger model has no tables."""
+    return min(max(action.instances.size for action in model.actions), INSTANCES)
 
 
 class Recorder:
@@ -93,16 +100,15 @@ class Recorder:
         self.model = model
         self.slots = Slots.of(model)
         self.n_slots = len(model.layout.slots)
-        self.no_step = len(model.actions) | max(len(action.instances) for action in model.actions) << 16
+        self.no_step = len(model.actions) | _most_instances(model) << 16
         """Stands for the step: a property of steps that reads it may have any outcome."""
         slots = self.slots
         self._places = tuple(zip(slots.registers, slots.shifts, slots.masks, strict=True))
         self.aggregates = Aggregates(len(self._places))
         self._lazily = _LazyStepView(model, self.n_slots, self.aggregates)
         self._plainly = _PlainStepView(model, self.n_slots)
-        self._acts = [[Act(action, index) for index in range(len(action.instances))] for action in model.actions]
+        self._acts: dict[tuple[int, int], Act] = {}
         self._judges: dict[int, Judge] = {}
-        self._names = {id(one): each.name for each in model.properties for one in each.instances}
         self._comparison = PlainComparison(model, 2 * self.n_slots)
         self._cell_of = [place.cell for place in model.layout.slots]
         self._done: dict[int, int] = {}
@@ -134,7 +140,10 @@ class Recorder:
             EvaluationFailed: repeated, it gave another result.
             OpaqueRuleFound: it gave another result on lazy values than on plain ones.
         """
-        return self._recorded(self._acts[number][index], registers)
+        act = self._acts.get((number, index))
+        if act is None:
+            act = self._acts[number, index] = Act(self.model.actions[number], index)
+        return self._recorded(act, registers)
 
     def of_state(self, instance: Instance, sought: bool, registers: Sequence[int]) -> Recorded:
         """Record an instance of a property of states, in the state in the registers."""
@@ -143,6 +152,11 @@ class Recorder:
     def of_step(self, instance: Instance, sought: bool, registers: Sequence[int]) -> Recorded:
         """Record an instance of a property of steps, for the step and the two states in the registers."""
         return self._recorded(self._judge(instance, sought, over_steps=True), registers)
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        """The name of each property, by the identities of its instances."""
+        return {id(one): each.name for each in self.model.properties for one in each.instances}
 
     def _judge(self, instance: Instance, sought: bool, over_steps: bool) -> Judge:
         judge = self._judges.get(id(instance))
@@ -246,7 +260,7 @@ class Recorder:
         The depth of the call stack varies, so recursion may exceed its limit only once.
         """
         asked = set(map(id, instances))
-        every: Iterable[Evaluated] = chain(*self._acts, self._judges.values())
+        every: Iterable[Evaluated] = chain(self._acts.values(), self._judges.values())
         return TOO_DEEP if any(each.too_deep and id(each.instance) in asked for each in every) else otherwise
 
     def _error_in(self, evaluate: Evaluated, registers: Sequence[int]) -> str:

@@ -29,7 +29,7 @@ from spec.checking.runs.discoveries import PathEnd, Predecessor, keep_lowest
 from spec.checking.runs.level_discoveries import STEP, LevelDiscoveries, LocatedFailure
 from spec.checking.states.packed import bytes_of, words_of
 from spec.checking.states.packed_state import BYTES, PackedState
-from spec.language.rules import Instance
+from spec.language.instances import Instance
 from spec.language.state import Values
 
 PATIENCE = 64

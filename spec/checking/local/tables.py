@@ -35,7 +35,7 @@ from spec.checking.states.limits import too_large
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.renamings import OF_STEP, Evaluation
-from spec.language.rules import Instance
+from spec.language.instances import Instance
 
 
 @dataclass(frozen=True)

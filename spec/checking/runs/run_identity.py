@@ -76,8 +76,8 @@ def _ranges(model: Model) -> Iterator[tuple[str, Any]]:
         if action.domains or family:
             yield action.name, (action.domains, family)
     for judged in model.properties:
-        if any(each.parameters for each in judged.instances):
-            yield judged.name, [each.parameters for each in judged.instances]
+        if judged.domains:
+            yield judged.name, judged.domains
 
 
 def _looked_up(model: Model) -> Iterator[tuple[str, Any]]:

@@ -11,13 +11,15 @@ from typing import Final
 from spec.checking.model import Model
 from spec.language.allowed_values import counted
 from spec.language.cells import WORD
+from spec.language.rules import Action, Property
 
 WORDS: Final = 127
 """The most words of a state. A node names a register in 8 bits: a word of either state, or the step."""
 SLOT: Final = 16
 """The most bits of a slot. A node has an edge for each value."""
 INSTANCES: Final = (1 << 16) - 1
-"""An action has fewer instances. A step is two numbers of 16 bits, the action's and the instance's."""
+"""An action or property has fewer instances: a step is two numbers of 16 bits, the action's and the instance's, and
+each instance has a table."""
 ACTIONS: Final = INSTANCES
 """A model has fewer actions."""
 NAMED: Final = 3
@@ -39,12 +41,15 @@ def too_large(model: Model) -> str:
                 f"{place.name} of {name} has {counted(place.slot.size)} values, and decision tables distinguish "
                 f"up to {1 << SLOT:,} in one place. Give it fewer, or split it into the parts of a record"
             )
-    for action in model.actions:
-        if len(action.instances) >= INSTANCES:
-            domains = ", ".join(f"{name} has {domain.size:,} values" for name, domain in action.domains.items())
+    rules: tuple[Action | Property, ...] = (*model.actions, *model.properties)
+    for rule in rules:
+        number = rule.instances.size
+        if number >= INSTANCES:
+            kind = "action" if isinstance(rule, Action) else "property"
+            domains = ", ".join(f"{each} has {counted(domain.size)} values" for each, domain in rule.domains.items())
             return (
-                f"action {action.name} of {name} has {len(action.instances):,} instances, and decision tables take "
-                f"up to {INSTANCES - 1:,}. Give its parameters smaller domains: {domains}"
+                f"{kind} {rule.name} of {name} has {counted(number)} instances, and decision tables take up to "
+                f"{INSTANCES - 1:,}. Give its parameters smaller domains: {domains}"
             )
     if len(model.actions) >= ACTIONS:
         return f"{name} has {len(model.actions):,} actions, and decision tables take up to {ACTIONS - 1:,}"

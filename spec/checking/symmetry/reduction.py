@@ -36,10 +36,12 @@ from spec.checking.symmetry.renamings import (
     place_of,
     refused,
 )
+from spec.language.allowed_values import within
 from spec.language.anonymous import ValuesDistinguished, anonymity
 from spec.language.domains import Domain
-from spec.language.errors import OutOfDomain
+from spec.language.errors import OutOfDomain, SpecificationError, UsageError
 from spec.language.permutations import Permutation, Sorts
+from spec.language.rules import Action, Property
 from spec.language.state import Values
 
 if TYPE_CHECKING:
@@ -82,6 +84,7 @@ class Symmetry:
         self._report = self._telling(on_progress)
         self._examined = set[int]()
         """The packed states that were compared one by one."""
+        self._require_listed()
         try:
             probes = self._prepare()
         except NotSymmetric as wrong:
@@ -90,6 +93,19 @@ class Symmetry:
             ) from None
         self.renamings = Renamings(model, self.sorts, probes, whole=self.order <= WHOLE_GROUP)
         self._examine_initial_states()
+
+    def _require_listed(self) -> None:
+        """Require that all instances can be compared.
+
+        Raises:
+            UsageError: a rule has too many.
+        """
+        rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
+        for rule in rules:
+            try:
+                within(rule.instances.size, rule.name, "instances")
+            except SpecificationError as wrong:
+                raise UsageError(f"--symmetry compares all instances: {wrong}") from None
 
     def _telling(self, on_progress: OnProgress | None) -> Callable[[], None]:
         """A function that reports the current work, once it has taken a while."""
@@ -233,14 +249,14 @@ class Symmetry:
         compare = partial(self.renamings.compare_once, anonymously=anonymously)
         properties = self.model.properties
         for number in self.in_states:
-            for index in range(len(properties[number].instances)):
+            for index in range(properties[number].instances.size):
                 compare(Evaluation(OF_STATE, number, index, packed, packed))
         for action, described in enumerate(self.model.actions):
-            for instance in range(len(described.instances)):
+            for instance in range(described.instances.size):
                 came_of_it, after = compare(Evaluation(ACTION, action, instance, packed, packed))
                 if came_of_it == ENABLED:
                     for number in self.in_steps:
-                        for index in range(len(properties[number].instances)):
+                        for index in range(properties[number].instances.size):
                             step = action, instance
                             compare(Evaluation(OF_STEP, number, index, after, packed, step))
 

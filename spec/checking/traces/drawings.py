@@ -13,8 +13,8 @@ from spec.checking.model import Model
 from spec.checking.traces.view_sentences import evaluate, failure_text
 from spec.checking.values.text import show
 from spec.language.errors import Disabled
+from spec.language.instances import Instance
 from spec.language.pictures import Cells, Drawing, Grid, Look, Queue, Tag, Tags, Tree
-from spec.language.rules import Instance
 from spec.language.state import State, Values
 
 __all__ = ["Caption", "captions", "drawings_in"]

@@ -15,6 +15,7 @@ from spec.checking.traces.validate import validate
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.step_patterns import matching_steps, step_list
 from spec.checking.values.text import jsonable, show
+from spec.language.allowed_values import LISTED
 from spec.language.errors import UsageError
 from spec.language.words import Step
 
@@ -107,7 +108,11 @@ def explain(
     if followed.replay is None:
         raise UsageError(f"the specification does not have this trace: state {followed.at}: {followed.left}")
     replay = followed.replay
-    steps = matching_steps(replay.model.actions, action, parameters or {})
+    steps = (
+        step
+        for each in matching_steps(replay.model.actions, action, parameters or {})
+        for step in (each.steps() if each.size <= LISTED else filter(each.has, replay.present(each.action)))
+    )
     outcomes = tuple((step, replay.would(step)) for step in steps)
     there = tuple(each for each in outcomes if not isinstance(each[1], RefusedValue))
     return Explanation(recorded.system, at, there or outcomes, replay.model.spelling, brief=action is None)

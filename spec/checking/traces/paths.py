@@ -17,7 +17,7 @@ from spec.language.cells import OutOfCell
 from spec.language.domains import ABSENT, LEFT_OUT
 from spec.language.errors import Disabled, NotApplicable
 from spec.language.identity import is_same_value
-from spec.language.rules import Instance
+from spec.language.instances import Instance
 from spec.language.state import Values
 from spec.language.words import Step, narrated_to
 
@@ -154,7 +154,7 @@ def _trace(model: Model, path: Path, steps: Sequence[StepDone]) -> Trace:
         failing="",
         looked_at={},
         initial=as_variables(model, path[0]),
-        initial_views=tuple(filter(None, sentences(model, path[0]))),
+        initial_views=tuple(sentences(model, path[0]).values()),
         steps=tuple(done.shown for done in steps),
         states=tuple(as_variables(model, values) for values in (path[0], *(done.values for done in steps))),
         spelling=model.spelling,
@@ -176,7 +176,7 @@ def _why(
     judged = model.properties[number]
     if judged.kind == "sometimes":
         return "", {}
-    for instance in judged.instances:
+    for instance in map(judged.instances.__getitem__, judged.present(model.window().load(after))):
         earlier, now = model.window(), model.window()
         then, here = earlier.load(before), now.load(after)
         given: list[Any] = [then, step, here] if judged.over_steps else [here]

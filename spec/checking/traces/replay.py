@@ -13,7 +13,7 @@ Numbers are those of a trace: the initial state is 1, and a step has the number 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from spec.checking.arguments import SpecificationOrClass
@@ -23,6 +23,7 @@ from spec.checking.traces.paths import as_variables, take_step, trace, trace_alo
 from spec.checking.traces.refusal import Refusal, refusal
 from spec.checking.traces.trace import Trace, TraceStep
 from spec.language.errors import OutOfDomain, UsageError, represented
+from spec.language.rules import Action
 from spec.language.state import Values
 from spec.language.words import Step, without_bounds
 
@@ -205,6 +206,12 @@ class Replay:
         with without_bounds():
             return model.expand(self._state, self._of_steps).steps
 
+    def present(self, action: Action) -> Iterator[Step]:
+        """The steps of an action whose parameters are there in the last state."""
+        with without_bounds():
+            numbers = action.present(self.model.window().load(self._state)).numbers
+        return map(action.step, numbers)
+
     def _number_of(self, name: str) -> int:
         return self.model.numbers([name])[0]
 
@@ -224,8 +231,7 @@ class Replay:
                 domain.rank(step.parameters[name])
             except OutOfDomain as wrong:
                 raise UsageError(f"{where}: {name} = {wrong}") from None
-        parameters = dict(step.parameters)
-        return number, next(n for n, each in enumerate(action.instances) if each.parameters == parameters)
+        return number, action.instances.number_of(step.parameters)
 
     def _refusal(self) -> str:
         if self._wrong:

@@ -19,6 +19,7 @@ from spec.checking.traces.replay import NotEnabled, Replay
 from spec.checking.traces.trace import Trace
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.text import encoded, jsonable, show
+from spec.language.allowed_values import LISTED
 from spec.language.escapes import escaped
 from spec.language.words import Step
 
@@ -95,7 +96,7 @@ def validate(recorded: RecordedTrace, specification: SpecificationOrClass) -> Va
     replay = Replay(specification, initial, judging=[recorded.property] if recorded.property else None)
     for state in rest:
         number = replay.number + 1
-        step = _step(replay.model, state)
+        step = _step(replay, state)
         if isinstance(step, str):
             return Validation(recorded, number, step)
         try:
@@ -119,15 +120,17 @@ def validate(recorded: RecordedTrace, specification: SpecificationOrClass) -> Va
     return Validation(recorded, replay.number, "", trace=shown, replay=replay)
 
 
-def _step(model: Model, state: RecordedState) -> Step | str:
+def _step(replay: Replay, state: RecordedState) -> Step | str:
     """The step that led to a state; or an error message."""
-    action = next((each for each in model.actions if each.name == state.action), None)
+    actions = replay.model.actions
+    action = next((each for each in actions if each.name == state.action), None)
     if action is None:
-        known = ", ".join(each.name for each in model.actions)
+        known = ", ".join(each.name for each in actions)
         return f"there is no action {state.action}; there are {known}"
-    for instance in action.instances:
-        if _same(instance.parameters, state.picks, model.spelling):
-            return Step(action.name, instance.parameters)
+    its = action.instances
+    for step in map(action.step, range(its.size)) if its.size <= LISTED else replay.present(action):
+        if _same(step.parameters, state.picks, replay.model.spelling):
+            return step
     given = ", ".join(f"{name}={_plain(value)}" for name, value in state.picks.items())
     domains = ", ".join(f"{name} of {domain}" for name, domain in action.domains.items())
     return f"there is no {state.action}({given}); it takes {domains or 'no parameters'}"

@@ -6,30 +6,41 @@ its sentence says that.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from spec.checking.model import Model
 from spec.language.errors import Disabled, NotApplicable
-from spec.language.rules import Instance
+from spec.language.instances import Instance
 from spec.language.state import State, Values
 from spec.language.words import Step
 
+Sentences = Mapping[tuple[int, int], str]
+"""Sentences about a state, in order of declaration, by the numbers of the view and of its instance."""
 
-def sentences(model: Model, state: Values) -> tuple[str, ...]:
-    """The sentence of each view, with each of its parameters, in order of declaration; empty if there is none."""
+
+def sentences(model: Model, state: Values) -> Sentences:
+    """The sentence of each view, with each of its parameters that has something to say."""
     if not model.views:
-        return ()
+        return {}
     s = model.window().load(state)
-    return tuple(_sentence(view.name, instance, s) for view in model.views for instance in view.instances)
+    found: dict[tuple[int, int], str] = {}
+    for number, view in enumerate(model.views):
+        try:
+            for at in view.present(s):
+                found[number, at] = _sentence(view.name, view.instances[at], s)
+        except (Exception, Disabled) as failure:  # a range raised
+            found[number, 0] = _on_one_line(f"view {view.name} fails: {failure_of(failure)}")
+    return {place: text for place, text in found.items() if text}
 
 
-def changed_sentences(before: tuple[str, ...], after: tuple[str, ...]) -> tuple[str, ...]:
+def changed_sentences(before: Sentences, after: Sentences) -> tuple[str, ...]:
     """The sentences about a state that are new since the state before.
 
-    >>> changed_sentences(("the door is shut", "it rains", ""), ("the door is open", "it rains", "somebody comes"))
-    ('the door is open', 'somebody comes')
+    >>> changed_sentences({(0, 0): "it is shut", (1, 0): "it rains"}, {(0, 0): "it is open", (1, 0): "it rains"})
+    ('it is open',)
     """
-    return tuple(now for then, now in zip(before, after, strict=True) if now and now != then)
+    return tuple(now for place, now in after.items() if now != before.get(place))
 
 
 def evaluate(instance: Instance, s: State, nothing: Any) -> tuple[Any, str]:
@@ -38,12 +49,17 @@ def evaluate(instance: Instance, s: State, nothing: Any) -> tuple[Any, str]:
         return instance(s), ""
     except NotApplicable:
         return nothing, ""
-    except Disabled:
-        return None, "`require` and `bound` belong in actions"
     except KeyboardInterrupt:
         raise
     except BaseException as failure:
-        return None, f"{type(failure).__name__}: {failure}"
+        return None, failure_of(failure)
+
+
+def failure_of(failure: BaseException) -> str:
+    """What a view raised, in words."""
+    if isinstance(failure, Disabled):
+        return "`require` and `bound` belong in actions"
+    return f"{type(failure).__name__}: {failure}"
 
 
 def failure_text(word: str, name: str, instance: Instance, wrong: str) -> str:

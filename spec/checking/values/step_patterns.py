@@ -4,24 +4,53 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
+from itertools import product
 from math import prod
 from typing import Any
 
 from spec.checking.values.literals import literal
 from spec.checking.values.text import show
-from spec.language.errors import UsageError, printed, represented, safe_repr
+from spec.language.domains import Domain
+from spec.language.errors import SpecificationError, UsageError, printed, represented, safe_repr
 from spec.language.rules import Action
 from spec.language.words import Step
 
-__all__ = ["parameters_in", "matching_steps", "step_list"]
+__all__ = ["StepPattern", "parameters_in", "matching_steps", "step_list"]
 
 _TEXT = re.compile(r"""(?<![\w])("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _CALL = re.compile(r"(?P<action>[\w.]+)\s*\((?P<inside>.*)\)", re.DOTALL)
 
 
-def matching_steps(actions: Iterable[Action], name: str | None, parameters: Mapping[str, str]) -> list[Step]:
-    """The steps of an action that have these parameters.
+@dataclass(frozen=True)
+class StepPattern:
+    """Steps of an action, of which some parameters have one of a few values."""
+
+    action: Action
+    values: Mapping[str, Sequence[Any]]
+    """By parameter."""
+
+    def has(self, step: Step) -> bool:
+        """Whether it is one of these steps."""
+        return step.action == self.action.name and all(
+            step.parameters[name] in values for name, values in self.values.items()
+        )
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        domains = self.action.domains.items()
+        return prod(len(self.values[name]) if name in self.values else domain.size for name, domain in domains)
+
+    def steps(self) -> Iterator[Step]:
+        """Each of them, in the order of the action's instances."""
+        choices = product(*(self.values.get(name, domain) for name, domain in self.action.domains.items()))
+        return (Step(self.action.name, dict(zip(self.action.domains, values, strict=True))) for values in choices)
+
+
+def matching_steps(actions: Iterable[Action], name: str | None, parameters: Mapping[str, str]) -> list[StepPattern]:
+    """The steps of an action that have these parameters, as a pattern for each action.
 
     Args:
         actions: all actions.
@@ -29,25 +58,38 @@ def matching_steps(actions: Iterable[Action], name: str | None, parameters: Mapp
         parameters: values as in a trace, or as in Python; parameters that are not given may have any value.
 
     Raises:
-        UsageError: there are none.
+        UsageError: there are none, or a parameter has too many values to look for one of them.
     """
     known = list(actions)
-    meant = [each for each in known if name in (None, each.name, each.rule)]
-    if not meant:
+    meant = [each for each in known if name in (None, each.name, each.rule) and each.instances]
+    if not any(name in (None, each.name, each.rule) for each in known):
         raise UsageError(f"there is no action {name}; there are {', '.join(each.name for each in known)}")
-    steps = [each.step(number) for each in meant for number in range(len(each.instances))]
+    values: dict[str, dict[str, Sequence[Any]]] = {each.name: {} for each in meant}
     for parameter, written in parameters.items():
-        having = [step for step in steps if parameter in step.parameters]
-        if not having:
+        meant = [each for each in meant if parameter in each.domains]
+        if not meant:
             lacking = f"{name} has no parameter" if name else "no action has a parameter"
             raise UsageError(f"{lacking} {parameter}")
-        values = [step.parameters[parameter] for step in having]
-        exactly = [step for step, value in zip(having, values, strict=True) if written in _forms(value)]
-        steps = exactly or [step for step, value in zip(having, values, strict=True) if written == printed(value)]
-        if not steps:
-            allowed = ", ".join(dict.fromkeys(map(show, values)))
-            raise UsageError(f"{parameter}={written}: {parameter} is one of {allowed}")
-    return steps
+        domains = {each.name: each.domains[parameter] for each in meant}
+        found = _written(parameter, written, domains)
+        meant = [each for each in meant if found[each.name]]
+        for each in meant:
+            values[each.name][parameter] = found[each.name]
+    return [StepPattern(each, values[each.name]) for each in meant]
+
+
+def _written(parameter: str, written: str, domains: Mapping[str, Domain[Any]]) -> dict[str, Sequence[Any]]:
+    """By action, the values of its parameter that may be written like this; at least one action has some."""
+    try:
+        listed = {action: [*domain] for action, domain in domains.items()}
+    except SpecificationError as wrong:
+        raise UsageError(f"{parameter}={written}: {wrong}") from None
+    for reads in (lambda value: written in _forms(value), lambda value: written == printed(value)):
+        found: dict[str, Sequence[Any]] = {action: [*filter(reads, values)] for action, values in listed.items()}
+        if any(found.values()):
+            return found
+    allowed = ", ".join(dict.fromkeys(show(value) for values in listed.values() for value in values))
+    raise UsageError(f"{parameter}={written}: {parameter} is one of {allowed}")
 
 
 def _forms(value: Any) -> tuple[str, ...]:

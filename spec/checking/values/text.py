@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from spec.checking.values.literals import literal
 from spec.checking.values.spelling import PLAIN, WORDS, Spelling, name_of_key, name_of_member
-from spec.language.domains import ABSENT, LEFT_OUT, Subset
+from spec.language.domains import ABSENT, LEFT_OUT, FrozenMapping, Subset
 from spec.language.errors import LONGEST_INTEGER, printed, safe_repr
 from spec.language.escapes import escaped
 
@@ -48,6 +48,9 @@ def show(value: Any, spelling: Spelling = PLAIN, *, inside: bool = False) -> str
     if isinstance(value, tuple) and value.__class__.__str__ is tuple.__str__:
         parts = ", ".join(show(part, spelling, inside=True) for part in value)
         return f"({parts}{',' * (len(value) == 1)})"
+    if isinstance(value, FrozenMapping):
+        pairs = ([show(each, spelling, inside=True) for each in pair] for pair in value.items())
+        return f"{{{', '.join(map(': '.join, pairs))}}}"
     word = spelling.word(value)
     if word is not None:
         return escaped(word)

@@ -10,8 +10,9 @@ The same order flattened: a domain is a row of *slots*, each of which holds a sm
 them. Rows of codes, compared as tuples, are ordered as the numbers of their values are. A state is packed slot by
 slot, so that a part of a value can be read and written without unpacking the whole.
 
-Values are plain and immutable: integers, strings, enum members, None, tuples, frozensets and NamedTuples. A mapping
-is not a value but a layout of a variable, one cell for each key, see `mapping`.
+Values are plain and immutable: integers, strings, enum members, None, tuples, frozensets and NamedTuples. A
+variable that is a mapping has a layout, one cell for each key, see `mapping`; as a parameter or a part of a value a
+mapping is a `FrozenMapping`.
 """
 
 from spec.language.domains.atoms import (
@@ -29,6 +30,7 @@ from spec.language.domains.constructors import (
     MappingDomain,
     as_domain,
     booleans,
+    can_be_listed,
     choices_of,
     each_choice,
     integers,
@@ -44,6 +46,7 @@ from spec.language.domains.constructors import (
     subset_of,
     tuple_of,
 )
+from spec.language.domains.mappings import FrozenMapping, FrozenMappingDomain
 from spec.language.domains.optional import (
     ABSENT,
     OptionalDomain,
@@ -57,6 +60,8 @@ __all__ = [
     "Domain",
     "Slot",
     "EnumerationDomain",
+    "FrozenMapping",
+    "FrozenMappingDomain",
     "IntegerDomain",
     "LEFT_OUT",
     "LeftOut",
@@ -76,6 +81,7 @@ __all__ = [
     "TOO_DEEP",
     "as_domain",
     "booleans",
+    "can_be_listed",
     "choices_of",
     "each_choice",
     "integers",

@@ -139,9 +139,18 @@ def choices_of(domains: Mapping[str, Domain[Any]]) -> list[dict[str, Any]]:
     Raises:
         SpecificationError: there are too many choices.
     """
+    can_be_listed(domains)
+    return [dict(zip(domains, values, strict=True)) for values in product(*domains.values())]
+
+
+def can_be_listed(domains: Mapping[str, Domain[Any]]) -> None:
+    """Require that these choices can be listed.
+
+    Raises:
+        SpecificationError: there are too many.
+    """
     sizes = ", ".join(f"{name} ({counted(domain.size)})" for name, domain in domains.items())
     within(prod(domain.size for domain in domains.values()), sizes, "choices")
-    return [dict(zip(domains, values, strict=True)) for values in product(*domains.values())]
 
 
 def each_choice(domains: Mapping[str, Domain[Any]]) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-class _Product(Domain[T]):
+class ProductDomain(Domain[T]):
     """A value of several parts, each with a domain of its own; the first part is the most significant."""
 
     def __init__(self, parts: Iterable[Domain[Any]]):
@@ -84,7 +84,7 @@ class _Product(Domain[T]):
             first += len(inner)
 
 
-class RecordDomain(_Product[T]):
+class RecordDomain(ProductDomain[T]):
     """See `record`."""
 
     def __init__(self, cls: Callable[..., T], fields: Mapping[str, Domain[Any]]):
@@ -132,7 +132,7 @@ class RecordDomain(_Product[T]):
         return f"a {getattr(self.cls, '__name__', self.cls)} of its domain"
 
 
-class TupleDomain(_Product[tuple[Any, ...]]):
+class TupleDomain(ProductDomain[tuple[Any, ...]]):
     """See `tuple_of`."""
 
     def _names(self) -> Iterable[str]:

@@ -194,6 +194,8 @@ class Writer:
     def property(self, word: str, name: str, over_steps: bool) -> str:
         """A property of states or of steps."""
         ranges, signature, values = self.parameter() if not over_steps else ("", "", [])
+        if signature.endswith("Number") and self.chance(0.5):
+            ranges = f"(n=lambda self, s: {self.one_of(RANGES)})"
         seen = "before, step, after" if over_steps else "s"
         samples = [self.sample(values, over_steps, first=not at) for at in range(SAMPLES)]
         reads = ["n"] * (4 if values else 0)

@@ -12,6 +12,8 @@ import pytest
 
 from spec.checking import EvaluationFailed, Result, check
 from spec.checking.model import Model
+from spec.checking.traces.explain import explain
+from spec.checking.traces.itf import RecordedTrace
 from spec.language import (
     Partial,
     Size,
@@ -19,6 +21,7 @@ from spec.language import (
     SpecificationError,
     State,
     Step,
+    UsageError,
     action,
     at_most,
     bound,
@@ -31,6 +34,7 @@ from spec.language import (
     transition_invariant,
     variable,
     view,
+    where,
 )
 from tests.spec.checking.everywhere import agreed
 
@@ -475,3 +479,155 @@ def test_a_range_takes_only_earlier_parameters() -> None:
             @action(letter=lambda self, s, box: s.letters, box=lambda self, s: s.boxes)
             def deliver(self, s: Post, letter: Letter, box: Place) -> None:
                 """A letter to a box."""
+
+
+Stamp = Annotated[int, "a stamp"]
+
+
+class Parcel(NamedTuple):
+    """A parcel, of which there are more than 10**10."""
+
+    receiver: Place
+    number: Stamp
+    weight: Stamp
+
+
+class Parcels(State):
+    """Two parcels at most."""
+
+    next: Stamp = variable("The number of the next one.")
+    belt: tuple[Parcel, ...] = variable("Parcels on their way.")
+
+
+class ManyParcels(Specification[Parcels]):
+    """Parameters of an immense type, whose instances are more than `len` can count."""
+
+    def sizes(self) -> dict[Any, Size]:
+        """Few are ever on the belt."""
+        return {Place: range(3), Stamp: range(60_000), tuple[Parcel, ...]: at_most(2)}
+
+    @action
+    def put(self, s: Parcels, place: Place) -> None:
+        """A parcel on the belt."""
+        require(len(s.belt) < 2)
+        bound(s.next < 4)
+        s.belt += (Parcel(place, s.next, 50_000 + place),)
+        s.next += 1
+
+    @action(parcel=lambda self, s: s.belt)
+    def take(self, s: Parcels, parcel: Parcel) -> None:
+        """One of them."""
+        s.belt = tuple(each for each in s.belt if each != parcel)
+
+    @action(one=lambda self, s: s.belt, other=lambda self, s, one: s.belt[s.belt.index(one) + 1 :])
+    def exchange(self, s: Parcels, one: Parcel, other: Parcel) -> None:
+        """Two of them."""
+        s.belt = (other, one)
+
+    @invariant(parcel=lambda self, s: s.belt)
+    def is_numbered(self, s: Parcels, parcel: Parcel) -> bool:
+        """Numbers begin with 0."""
+        return parcel.number < s.next
+
+    @invariant(one=lambda self, s: s.belt, other=lambda self, s: s.belt)
+    def is_in_order(self, s: Parcels, one: Parcel, other: Parcel) -> bool:
+        """Parcels to the last place are not on the belt together with those to the first."""
+        return {one.receiver, other.receiver} != {0, 2}
+
+    @sometimes(parcel=lambda self, s: s.belt)
+    def is_late(self, s: Parcels, parcel: Parcel) -> bool:
+        """Another one was faster."""
+        return s.belt.index(parcel) > 0 and parcel.number < s.belt[0].number
+
+    @view(parcel=lambda self, s: s.belt)
+    def seen(self, s: Parcels, parcel: Parcel) -> str:
+        """The parcels."""
+        return f"parcel {parcel.number} goes to {parcel.receiver}"
+
+
+def test_instances_of_an_immense_type_are_not_listed(tmp_path: Path) -> None:
+    """Every engine, simulations and state machines find the same, and traces are followed again."""
+    assert [each.instances.size for each in ManyParcels().actions] == [3, 3 * 60_000**2, (3 * 60_000**2) ** 2]
+    agreed(ManyParcels(), tmp_path, seed=5)
+
+
+def test_a_trace_shows_present_instances_of_an_immense_type() -> None:
+    """Parameters, views, and the parameters for which the invariant fails."""
+    result = check(ManyParcels())
+    assert (result.verdict, result.counterexample and result.counterexample.broken) == ("violated", "is_in_order")
+    assert result.counterexample is not None
+    first, second = result.counterexample.steps
+    assert (first.views, second.views) == (("parcel 0 goes to 0",), ("parcel 1 goes to 2",))
+    assert result.counterexample.failing == (
+        "one = Parcel(receiver=0, number=0, weight=50000), other = Parcel(receiver=2, number=1, weight=50002)"
+    )
+
+
+def test_steps_of_an_immense_type_are_explained_where_they_are_present() -> None:
+    """Others are too many to be listed; and none of them can be named by a text."""
+    trace = check(ManyParcels()).counterexample
+    assert trace is not None
+    explained = explain(RecordedTrace.of(ManyParcels(), trace), ManyParcels(), action="take")
+    assert [step.parameters["parcel"].number for step, _ in explained.outcomes] == [0, 1]
+    with pytest.raises(UsageError, match="10,800,000,000 values, and at most 100,000 are listed"):
+        check(ManyParcels(), show="take(parcel=x)")
+    assert check(ManyParcels(), show="exchange").verdict == "witnessed"
+
+
+def test_unranged_parameters_are_still_limited() -> None:
+    """Each of their values is tried in each state."""
+
+    class Unranged(ManyParcels):
+        @action(parcel=lambda self, s: s.belt)
+        def weigh(self, s: Parcels, parcel: Parcel, other: Parcel) -> None:
+            """With another."""
+
+    with pytest.raises(SpecificationError, match=r"^action weigh: parameters other \(10,800,000,000\): "):
+        check(Unranged())
+
+
+def test_a_range_of_a_property_may_not_apply(tmp_path: Path) -> None:
+    """Then the property says nothing about this state, or about these values of earlier parameters."""
+
+    class Limited(Drawn):
+        def of_the_open(self, s: Drawer) -> Iterator[int]:
+            where(s.open)
+            return iter(s.cards)
+
+        def beside_a_one(self, s: Drawer, card: int) -> Iterator[int]:
+            where(card == 1)
+            return iter(s.cards)
+
+        @invariant(card=of_the_open)
+        def is_low(self, s: Drawer, card: Annotated[int, "a card"]) -> bool:
+            """An open drawer has no high card."""
+            return card < 2
+
+        @sometimes(card=lambda self, s: s.cards, other=beside_a_one)
+        def is_beside(self, s: Drawer, card: Annotated[int, "a card"], other: Annotated[int, "a card"]) -> bool:
+            """A one and a two."""
+            return other == 2
+
+    found = check(Limited(), engine="reference", keep_going=True)
+    assert [each.verdict for each in found.properties][1:3] == ["violated", "witnessed"]
+    agreed(Limited(), tmp_path, seed=1, keep_going=True)
+
+
+def test_the_first_wrong_instance_decides() -> None:
+    """If a later range would exceed its type, an invariant that is broken before it is broken."""
+
+    class Both(Drawn):
+        @invariant(card=lambda self, s: s.cards, other=lambda self, s, card: (card, 9) if card else ())
+        def is_low(self, s: Drawer, card: Annotated[int, "a card"], other: Annotated[int, "a card"]) -> bool:
+            """Cards are zeros."""
+            return True
+
+        @invariant(card=lambda self, s: s.cards, other=lambda self, s, card: (card, 9) if card == 2 else (card,))
+        def is_first(self, s: Drawer, card: Annotated[int, "a card"], other: Annotated[int, "a card"]) -> bool:
+            """Cards are not zero."""
+            return card > 0
+
+    for engine in ("reference", "local"):
+        with pytest.raises(EvaluationFailed, match=r"is_low: parameter other: .* 9 is not an integer of 0..2"):
+            check(Both(), engine=engine)
+        assert check(Both(), engine=engine, properties="is_first").verdict == "violated"

@@ -130,10 +130,11 @@ Plain = Annotated[int, "a number of something"]
         ({Number: at_most(2)}, Number, "at_most(2) is the size of a tuple[X, ...], not of int, a plot's number"),
         ({**GARDEN, Bed.water: [3, 4]}, Bed, "Bed.water: 4 is not an integer of 0..3, the values of int, litres"),
         ({Number: 7}, Number, "the size of int, a plot's number: 7 is not a domain: give a domain, a range, a "),
+        (GARDEN, Total[str, Litres], "the keys of Total[str, litres]: str has no size: give its values in sizes()"),
         (
-            GARDEN,
+            {**GARDEN, Number: integers(0, 10**6)},
             Total[Number, Litres],
-            "a mapping is a variable of its own, not part of a type; its keys",
+            "the keys of Total[a plot's number, litres]: an integer of 0..1000000: 1,000,001 values, and at most",
         ),
     ],
 )

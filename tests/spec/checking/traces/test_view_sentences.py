@@ -255,7 +255,7 @@ def test_a_mistake_in_a_view_becomes_its_sentence(mistake: Any, cause: str) -> N
 
     expected = f"view blind(eye='left') fails: {cause}"
     model = Model(Mistaken())
-    assert sentences(model, model.first_states()[0]) == ("", "", "it is dark", expected)
+    assert sentences(model, model.first_states()[0]) == {(1, 0): "it is dark", (2, 0): expected}
     trace = counterexample(Mistaken())
     assert trace.initial_views == ("it is dark", expected)
     assert [[each for each in step.views if not each.startswith("view ")] for step in trace.steps] == [
@@ -278,10 +278,10 @@ def test_a_badly_declared_view_is_refused_at_once() -> None:
 
 
 def test_every_view_instance_has_its_place() -> None:
-    """Each instance has a place, even if its sentence is empty. A specification without views has none."""
+    """The place says which instance of which view has something to say."""
 
-    def of(specification: Specification, light: Iterable[int]) -> tuple[str, ...]:
-        return sentences(Model(specification), tuple(light))
+    def of(specification: Specification, light: Iterable[int]) -> dict[tuple[int, int], str]:
+        return dict(sentences(Model(specification), tuple(light)))
 
-    assert of(Watched(), (0, 1)) == ("", "lamp 1 burns", "one can see")
-    assert of(Lamps(), (0, 1)) == ()
+    assert of(Watched(), (0, 1)) == {(0, 1): "lamp 1 burns", (1, 0): "one can see"}
+    assert of(Lamps(), (0, 1)) == {}

@@ -223,7 +223,8 @@ def test_spellings_are_unique_and_readable(domain: Domain[Any], data: st.DataObj
     assert is_same_value(followed.replay.steps[-1].parameters["x"], value)
     call = parameters_in(f"put(x={literal(value)})")
     assert call is not None
-    assert [each.parameters["x"] for each in matching_steps(replay.model.actions, *call)] == [value]
+    (found,) = matching_steps(replay.model.actions, *call)
+    assert [each.parameters["x"] for each in found.steps()] == [value]
 
 
 @given(st.lists(VALUE, min_size=1, max_size=5).map(listed).filter(lambda each: each is not None))

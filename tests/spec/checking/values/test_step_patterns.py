@@ -13,6 +13,11 @@ from tests.spec.checking.traces.test_trace import Post
 ACTIONS = Model(Post()).actions
 
 
+def steps_of(name: str | None, parameters: dict[str, str]) -> list[Step]:
+    """The steps that match."""
+    return [step for each in matching_steps(ACTIONS, name, parameters) for step in each.steps()]
+
+
 @rows(
     "written, found",
     [
@@ -33,11 +38,19 @@ def test_a_step_is_parsed(written: str, found: object) -> None:
 
 def test_steps_that_have_the_parameters() -> None:
     """A parameter that is not given matches any value. Values may be written as in a trace or as in Python."""
-    assert len(matching_steps(ACTIONS, None, {})) == 4 + 4 + 2
-    both = matching_steps(ACTIONS, "look", {"who": "ann"})
+    assert len(steps_of(None, {})) == 4 + 4 + 2
+    both = steps_of("look", {"who": "ann"})
     assert [*map(str, both)] == ["look(at=0, who='ann')", "look(at=1, who='ann')"]
-    assert matching_steps(ACTIONS, "look", {"who": "'ann'", "at": "1"}) == [Step("look", {"at": 1, "who": "ann"})]
-    assert {each.action for each in matching_steps(ACTIONS, None, {"at": "0"})} == {"write", "look", "take"}
+    assert steps_of("look", {"who": "'ann'", "at": "1"}) == [Step("look", {"at": 1, "who": "ann"})]
+    assert {each.action for each in steps_of(None, {"at": "0"})} == {"write", "look", "take"}
+
+
+def test_a_pattern_has_the_steps_that_it_lists() -> None:
+    """It counts them without listing them."""
+    every = steps_of(None, {})
+    for pattern in matching_steps(ACTIONS, None, {"at": "0"}):
+        assert [*filter(pattern.has, every)] == [*pattern.steps()]
+        assert pattern.size == len([*pattern.steps()])
 
 
 @pytest.mark.parametrize(
@@ -52,13 +65,13 @@ def test_steps_that_have_the_parameters() -> None:
 def test_an_unknown_step_is_refused(name: str | None, parameters: dict[str, str], said: str) -> None:
     """The error lists the known names."""
     with pytest.raises(UsageError) as refused:
-        matching_steps(ACTIONS, name, parameters)
+        steps_of(name, parameters)
     assert str(refused.value) == said
 
 
 def test_several_steps_are_named_together() -> None:
     """They are merged only if they cover all combinations of their parameters."""
-    four = matching_steps(ACTIONS, "look", {})
+    four = steps_of("look", {})
     assert step_list(four) == "look(at=0 or 1, who='ann' or 'bob')"
     assert step_list(four[:3]) == "look(at=0, who='ann'), look(at=0, who='bob'), look(at=1, who='ann')"
     assert step_list(four[:1]) == "look(at=0, who='ann')"

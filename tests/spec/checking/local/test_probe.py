@@ -1,0 +1,59 @@
+"""The probe predicts from a few states whether learning pays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from math import inf
+from typing import Annotated, Any
+
+from spec.checking.local.probe import Probe
+from spec.checking.model import Model
+from spec.language import Size, Specification, State, Total, action, invariant, variable
+
+Lamp = Annotated[int, "a lamp"]
+Ticket = Annotated[int, "a ticket"]
+
+
+class Lamps(State):
+    """Some lamps."""
+
+    on: Total[Lamp, bool] = variable("Which of them burn.")
+
+
+class FewOfMany(Specification[Lamps]):
+    """Lamps are switched, each by itself; and of very many tickets only two are ever there."""
+
+    def sizes(self) -> Mapping[Any, Size]:
+        return {Lamp: range(8), Ticket: range(5000)}
+
+    @action
+    def switch(self, s: Lamps, lamp: Lamp) -> None:
+        """A lamp."""
+        s.on[lamp] = not s.on[lamp]
+
+    @action(ticket=lambda self, s: (3, 4))
+    def take(self, s: Lamps, ticket: Ticket) -> None:
+        """A ticket."""
+
+    @invariant(ticket=lambda self, s: (3, 4))
+    def is_high(self, s: Lamps, ticket: Ticket) -> bool:
+        """Each of them."""
+        return ticket > 2
+
+
+STATES = [*product((False, True), repeat=8)]
+
+
+def test_only_present_instances_are_learned() -> None:
+    """And each path once."""
+    model = Model(FewOfMany())
+    probe = Probe(model, model.numbers(["is_high"]))
+    assert [probe.learn(STATES[at]).paths for at in (0, 255, 7)] == [8 + 2 + 2, 8, 0]
+
+
+def test_absent_instances_must_be_affordable() -> None:
+    """Tables need a path for each of them. A search that has not lasted as long is not worth it."""
+    model = Model(FewOfMany())
+    assert Probe(model, model.numbers(["is_high"])).pays(STATES, 10.0, inf)
+    assert not Probe(model, model.numbers(["is_high"])).pays(STATES, 10.0, 0.0)
