@@ -234,7 +234,7 @@ class Masks:
             states: states of the same level, an array of (states, words).
         """
         width = np.array([group.width for group in self.groups], np.int64)
-        left, many = np.unique(useless, return_counts=True)
+        left, many = np.unique(useless[useless != 0], return_counts=True)
         while len(self.lookups) < len(self.groups) + LOOKUPS and len(left):
             common = left[np.argsort(-many, kind="stable")[:COMMON]]
             unions = np.unique(common[:, None] | common[None, :])
