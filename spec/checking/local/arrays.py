@@ -20,8 +20,10 @@ WALKS = 1 << 12
 """Walks of properties of steps that are gathered before they are done."""
 LOOKUPS = 20
 """The most lookups in masks, besides those of single groups."""
-MEMO_BITS = 15
-"""The number of places of the memo of masks, as a power of two."""
+MEMO = 1 << 17
+"""Words of the memo of masks: a megabyte, which fits the cache of a core."""
+LINE = 8
+"""Words of a line of the cache."""
 AT_ONCE = 64
 """States that are looked up at once."""
 TAG_SHIFT = 24
@@ -60,8 +62,6 @@ class Program(NamedTuple):
     """The number of the first lookups, whose result is remembered, and of their pieces; or 0."""
     relevant: Array
     """By word, the bits that they read."""
-    version: int
-    """The version of their results. Older results are found anew: they would be right, but leave more tables."""
     step_of: Array
     """For each instance of an action: the action, and the instance << 16. After them: the value for no step."""
     actions: int
@@ -245,8 +245,8 @@ class Scratch(NamedTuple):
     rows: Array
     """For each state, the rows of the masks. If lookups are remembered, the first one is the place in the memo."""
     memo: Array
-    """Results of lookups that are remembered, each at a place given by a hash of the relevant bits: the version,
-    these bits word by word, and the tables that are left."""
+    """Results of lookups that are remembered, each at a place that a hash of the relevant bits gives: these bits, word by
+    word, and the tables that are left."""
     tables: Array
     bases: Array
     outcomes: Array
@@ -271,7 +271,7 @@ class Scratch(NamedTuple):
             live=np.zeros(BATCH * masks, np.uint64),
             steady=np.zeros(BATCH * masks, np.uint64),
             rows=np.zeros(BATCH * (LOOKUPS + 64 * words + 1), np.uint64),
-            memo=np.zeros((1 + words + masks) << MEMO_BITS, np.uint64),
+            memo=_aligned(MEMO // (words + masks) * (words + masks)),
             tables=np.zeros(walks, np.int64),
             bases=np.zeros(walks, np.int64),
             outcomes=np.zeros(walks, np.int64),
@@ -280,3 +280,14 @@ class Scratch(NamedTuple):
             mixes=np.zeros(AT_ONCE, np.uint64),
             places=np.zeros(AT_ONCE, np.int64),
         )
+
+    def forget(self) -> None:
+        """Forget the results of lookups. An entry of ones rules out no table, whatever state it is for."""
+        self.memo[:] = ~np.uint64(0)
+
+
+def _aligned(words: int) -> Array:
+    """An array of ones that begins with a line of the cache."""
+    array = np.full(words + LINE, ~np.uint64(0))
+    first = -(array.ctypes.data // 8) % LINE
+    return array[first : first + words]

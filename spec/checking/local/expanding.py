@@ -16,7 +16,7 @@ from spec.checking.local.arrays import (
     ACTION_BITS,
     BATCH,
     INHERITED,
-    MEMO_BITS,
+    LINE,
     MET,
     PARTITION_BITS,
     RAISED,
@@ -40,8 +40,6 @@ from spec.checking.local.traversing import apply, ask, follow, listed, look_up
 DONE, FULL, ASKS, STOPPED = range(4)
 """All is expanded; the outbox is full; there is much to learn; it was asked to stop."""
 _PUT_OFF = len(PutOff)
-LINE = 8
-"""Words of a line of the cache."""
 _listed = inlined(listed)
 """It is called for each state and each successor: as a part it would take some hundredths of the time."""
 
@@ -75,7 +73,7 @@ def _look_up_masks(words: int, level: MarkedRanges, at: int, some: int, program:
     for i in range(some):
         first = i * (lookups + 1)
         if remembered != 0:
-            place = _place_in_memo(words, level.words, (at + i) * words, program)
+            place = _place_in_memo(words, level.words, (at + i) * words, program, scratch.memo)
             rows[first] = place
             prefetch(scratch.memo, place)
         plain = program.remembered_pieces
@@ -85,14 +83,15 @@ def _look_up_masks(words: int, level: MarkedRanges, at: int, some: int, program:
 
 
 @inlined
-def _place_in_memo(words: int, states: Array, at: int, program: Program) -> Any:
+def _place_in_memo(words: int, states: Array, at: int, program: Program, memo: Array) -> Any:
     """The place of a state's relevant bits."""
     mixed = uint64(0x9E3779B97F4A7C15)
     for k in range(words):
         mixed = (mixed ^ (states[uint64(at + k)] & program.relevant[k])) * uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> uint64(32)
-    mixed *= uint64(0x94D049BB133111EB)
-    return (mixed >> uint64(64 - MEMO_BITS)) * uint64(1 + words + program.off.shape[1])
+    entry = words + program.off.shape[1]
+    places = uint64(memo.shape[0] // entry)
+    return (((mixed * uint64(0x94D049BB133111EB)) >> uint64(32)) * places >> uint64(32)) * uint64(entry)
 
 
 @inlined
@@ -102,20 +101,19 @@ def _recall(words: int, i: int, program: Program, scratch: Scratch) -> Any:
     n_masks, relevant, base = program.off.shape[1], program.relevant, i * (2 * words + 1)
     first = i * (program.lookups + 1)
     place = rows[first]
-    known = memo[place] == uint64(program.version)
+    known = True
     for k in range(words):
-        known &= memo[place + uint64(1 + k)] == registers[uint64(base + k)] & relevant[k]
+        known &= memo[place + uint64(k)] == registers[uint64(base + k)] & relevant[k]
     if not known:
         look_up(program, 0, program.remembered_pieces, registers, base, rows, first)
-        memo[place] = uint64(program.version)
         for k in range(words):
-            memo[place + uint64(1 + k)] = registers[uint64(base + k)] & relevant[k]
+            memo[place + uint64(k)] = registers[uint64(base + k)] & relevant[k]
         for m in range(n_masks):
             bits = uint64(0xFFFFFFFFFFFFFFFF)
             for k in range(first, first + program.remembered):
                 bits &= program.off[rows[k], m]
-            memo[place + uint64(1 + words + m)] = bits
-    return place + uint64(1 + words)
+            memo[place + uint64(words + m)] = bits
+    return place + uint64(words)
 
 
 @inlined

@@ -88,8 +88,6 @@ class Masks:
         """The number of the first lookups, whose result is remembered, and of their pieces."""
         self.relevant = np.zeros(1 + max((group.word for group in self.groups), default=0), np.uint64)
         """By word, the bits that these lookups read."""
-        self.version, self._learned = 0, False
-        """The version of their results; and whether more is known since."""
         self._cubes: list[tuple[int, int, Cube]] = []
         """Cubes of several groups that fit into a lookup."""
         self._fits: dict[int, bool] = {}
@@ -117,7 +115,6 @@ class Masks:
         for lookup in self.lookups:
             if not bits & ~lookup.bits:
                 self._clear(lookup, table, cube)
-        self._learned = True
 
     def _can_be_looked_up(self, bits: int) -> bool:
         """Whether these groups can be part of one lookup."""
@@ -157,10 +154,6 @@ class Masks:
         first = self.lookups[group].first
         return self.off[first : first + (1 << self.groups[group].width)].T
 
-    def remember_anew(self) -> None:
-        """Find results anew if more is known since: those remembered leave tables that are off by now."""
-        self.version, self._learned = self.version + self._learned, False
-
     def _look_up(self, states: np.ndarray[Any, Any] | None = None) -> None:
         """Use the joined lookups, and single groups that are in none of them; those that are useful in these states.
 
@@ -181,7 +174,6 @@ class Masks:
         self.relevant = np.zeros_like(self.relevant)
         for group in {self.groups[number] for lookup in remembered for number in lookup.groups}:
             self.relevant[group.word] |= np.uint64((1 << group.width) - 1 << group.shift)
-        self.version, self._learned = self.version + 1, False
 
     def _pieces_of(self, lookup: Lookup) -> list[dict[LookupPiece, int]]:
         """A lookup for compiled code."""

@@ -198,7 +198,6 @@ class DecisionTables:
             remembered=self.masks.remembered,
             remembered_pieces=self.masks.remembered_pieces,
             relevant=self.masks.relevant,
-            version=self.masks.version,
             step_of=self.step_of,
             actions=self.actions,
             judging=self.judging,

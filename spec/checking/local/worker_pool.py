@@ -155,6 +155,8 @@ class WorkerPool:
         self.learning, self.stopped = Lock(), False
         self.look_again = 0.0
         """When progress is to be reported."""
+        self.remembered_since = 0
+        """The number of paths when workers began to remember what masks rule out."""
 
     @property
     def enabled(self) -> Array:
@@ -292,11 +294,13 @@ class WorkerPool:
     def _begin(self, level: MarkedRanges, live: Array) -> None:
         self.level, self.live = level, live
         self.found = PlainFindings.none()
-        self.tables.masks.remember_anew()
         self._grow()
         for worker in self.workers:
             worker.output.flags[:] = 0
+            if self.tables.learned != self.remembered_since:
+                worker.scratch.forget()  # by now, masks may rule out more
             self._hand_over(worker)
+        self.remembered_since = self.tables.learned
         self.work_items.extend(_work_items(level.ranges))
 
     def complete(self) -> int:
@@ -445,8 +449,11 @@ class WorkerPool:
 
     def _hand_over(self, worker: Worker) -> None:
         """Give a worker the present tables, which are first copied if something was learned."""
+        before = worker.program.relevant
         with self.budget.learning():
             worker.program, worker.known = self.tables.program(), self.tables.learned
+        if worker.program.relevant is not before:
+            worker.scratch.forget()
 
     # In plain Python.
 

@@ -625,7 +625,7 @@ DEAR: dict[str, tuple[str, Fault]] = {
         in_kernel(
             expanding,
             "expand",
-            "memo[place + uint64(1 + k)] == registers[uint64(base + k)] & relevant[k]",
+            "memo[place + uint64(k)] == registers[uint64(base + k)] & relevant[k]",
             "True",
             within="_recall",
         ),
