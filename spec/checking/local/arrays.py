@@ -245,8 +245,8 @@ class Scratch(NamedTuple):
     rows: Array
     """For each state, the rows of the masks. If lookups are remembered, the first one is the place in the memo."""
     memo: Array
-    """Results of lookups that are remembered, each at a place that a hash of the relevant bits gives: these bits, word
-    by word, and the tables that are left."""
+    """Results of lookups that are remembered, each at a place that a hash of its relevant bits gives: these bits,
+    word by word, and the tables that are left."""
     tables: Array
     bases: Array
     outcomes: Array
