@@ -14,12 +14,16 @@ from spec.checking.local.jit import Array
 
 PARTITION_BITS = 8
 PARTITIONS = 1 << PARTITION_BITS
-BATCH = 16
+BATCH = 32
 """States that are expanded together."""
 WALKS = 1 << 12
 """Walks of properties of steps that are gathered before they are done."""
 LOOKUPS = 20
 """The most lookups in masks, besides those of single groups."""
+MEMO = 1 << 17
+"""Words of the memo of masks: a megabyte, which fits the cache of a core."""
+LINE = 8
+"""Words of a line of the cache."""
 AT_ONCE = 64
 """States that are looked up at once."""
 TAG_SHIFT = 24
@@ -53,6 +57,11 @@ class Program(NamedTuple):
     """How masks are looked up, with the columns of `LookupPiece`; see `masks.Masks`."""
     lookups: int
     """The number of lookups."""
+    remembered: int
+    remembered_pieces: int
+    """The number of the first lookups, whose result is remembered, and of their pieces; or 0."""
+    relevant: Array
+    """By word, the bits that they read."""
     step_of: Array
     """For each instance of an action: the action, and the instance << 16. After them: the value for no step."""
     actions: int
@@ -180,12 +189,25 @@ class Storage(NamedTuple):
 
 
 class Outbox(NamedTuple):
-    """One worker's successors on their way to their partitions."""
+    """The successors of one worker, or of all, on their way to their partitions."""
 
-    states: Array
-    marks: Array
+    records: Array
+    """For each worker and partition, room for so many successors: the words of a state, and its mark."""
     count: Array
-    """The number in each partition."""
+    """The number for each worker and partition."""
+    room: int
+
+    @classmethod
+    def of(cls, words: int, room: int, workers: int = 1) -> Outbox:
+        """An empty outbox; its memory is taken as it is written to."""
+        places = workers * PARTITIONS
+        return cls(np.zeros(places * room * (words + 1), np.uint64), np.zeros(places, np.int64), room)
+
+    def of_worker(self, number: int) -> Outbox:
+        """The part of one worker."""
+        each = PARTITIONS * number, PARTITIONS * (number + 1)
+        size = len(self.records) // len(self.count)
+        return Outbox(self.records[each[0] * size : each[1] * size], self.count[each[0] : each[1]], self.room)
 
 
 class WorkerOutput(NamedTuple):
@@ -221,7 +243,10 @@ class Scratch(NamedTuple):
     steady: Array
     """A row for each state: the tables that are walked there; and those known to have the usual outcome."""
     rows: Array
-    """For each state, the rows of the masks."""
+    """For each state, the rows of the masks. If lookups are remembered, the first one is the place in the memo."""
+    memo: Array
+    """Results of lookups that are remembered, each at a place that a hash of its relevant bits gives: these bits,
+    word by word, and the tables that are left."""
     tables: Array
     bases: Array
     outcomes: Array
@@ -246,6 +271,7 @@ class Scratch(NamedTuple):
             live=np.zeros(BATCH * masks, np.uint64),
             steady=np.zeros(BATCH * masks, np.uint64),
             rows=np.zeros(BATCH * (LOOKUPS + 64 * words + 1), np.uint64),
+            memo=_aligned(MEMO // (words + masks) * (words + masks)),
             tables=np.zeros(walks, np.int64),
             bases=np.zeros(walks, np.int64),
             outcomes=np.zeros(walks, np.int64),
@@ -254,3 +280,14 @@ class Scratch(NamedTuple):
             mixes=np.zeros(AT_ONCE, np.uint64),
             places=np.zeros(AT_ONCE, np.int64),
         )
+
+    def forget(self) -> None:
+        """Forget the results of lookups. An entry of ones rules out no table, whatever state it is for."""
+        self.memo[:] = ~np.uint64(0)
+
+
+def _aligned(words: int) -> Array:
+    """An array of ones that begins with a line of the cache."""
+    array = np.full(words + LINE, ~np.uint64(0))
+    first = -(array.ctypes.data // 8) % LINE
+    return array[first : first + words]

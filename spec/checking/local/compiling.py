@@ -102,7 +102,7 @@ def load_storing(kernels: Kernels) -> None:
     """Compile or load the kernels that put states into the visited set, and those that prepare tables."""
     visited = Visited(kernels.words, memory=0)
     no_words = np.zeros(0, np.uint64)
-    nothing = Outbox(no_words, no_words, np.zeros(PARTITIONS, np.int64))
+    nothing = Outbox.of(kernels.words, 0)
     post(visited.shape, no_words, np.zeros(0, np.uint16), 0, nothing)
     visited.insert(0, PARTITIONS, nothing, Scratch.of(kernels.words, 0))
     visited.complete(np.zeros(1, np.int64))

@@ -60,9 +60,9 @@ from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.renamings import SPOT_CHECKS, ComparisonCounts
 from spec.language.errors import UsageError
 
-TUNINGS = [1_000, 10_000, 100_000]
+TUNINGS = [1_000, 10_000, 100_000, 1_000_000]
 """Numbers of states at which the tables are tuned: useless walks change while a search is young."""
-SAMPLE = 1_000
+SAMPLE = 10_000
 """States that are examined for that."""
 SWITCH = 0.0002
 """Seconds before a learning worker lets others have the interpreter: they need it only briefly."""

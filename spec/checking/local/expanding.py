@@ -16,9 +16,9 @@ from spec.checking.local.arrays import (
     ACTION_BITS,
     BATCH,
     INHERITED,
+    LINE,
     MET,
     PARTITION_BITS,
-    PARTITIONS,
     RAISED,
     WALKS,
     Cursor,
@@ -47,9 +47,9 @@ _listed = inlined(listed)
 @inlined
 def _bits_from(bits: Array, at: int, words: int, word: int, low: Any) -> Any:
     """64 of these bits, from this one on."""
-    found = bits[at + word] >> low
+    found = bits[uint64(at + word)] >> low
     if low != uint64(0) and word + 1 < words:
-        found |= bits[at + word + 1] << (uint64(64) - low)
+        found |= bits[uint64(at + word + 1)] << (uint64(64) - low)
     return found
 
 
@@ -57,14 +57,63 @@ def _bits_from(bits: Array, at: int, words: int, word: int, low: Any) -> Any:
 
 
 @inlined
+def _prefetch(words: int, level: MarkedRanges, at: int, marks: int) -> None:
+    """Prefetch these states and their marks."""
+    for k in range(0, BATCH * words, LINE):
+        prefetch(level.words, at * words + k)
+    for k in range(0, BATCH, LINE):
+        prefetch(level.marks, at - marks + k)
+
+
+@inlined
 def _look_up_masks(words: int, level: MarkedRanges, at: int, some: int, program: Program, scratch: Scratch) -> None:
-    """Find these states' rows of the masks, and prefetch them."""
+    """Find these states' rows of the masks and places in the memo, and prefetch them."""
     rows, lookups, n_masks = scratch.rows, program.lookups, program.off.shape[1]
-    off = program.off.reshape(program.off.size)
+    off, remembered = program.off.reshape(program.off.size), program.remembered
     for i in range(some):
-        look_up(program, level.words, (at + i) * words, rows, i * (lookups + 1))
-        for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
+        first = i * (lookups + 1)
+        if remembered != 0:
+            place = _place_in_memo(words, level.words, (at + i) * words, program, scratch.memo)
+            rows[first] = place
+            prefetch(scratch.memo, place)
+        plain = program.remembered_pieces
+        look_up(program, plain, program.pieces.shape[0], level.words, (at + i) * words, rows, first + remembered)
+        for k in range(uint64(first + remembered), uint64(first + lookups)):
             prefetch(off, rows[k] * uint64(n_masks))
+
+
+@inlined
+def _place_in_memo(words: int, states: Array, at: int, program: Program, memo: Array) -> Any:
+    """The place of a state's relevant bits."""
+    mixed = uint64(0x9E3779B97F4A7C15)
+    for k in range(words):
+        mixed = (mixed ^ (states[uint64(at + k)] & program.relevant[k])) * uint64(0xBF58476D1CE4E5B9)
+        mixed ^= mixed >> uint64(32)
+    entry = words + program.off.shape[1]
+    places = uint64(memo.shape[0] // entry)
+    return (((mixed * uint64(0x94D049BB133111EB)) >> uint64(32)) * places >> uint64(32)) * uint64(entry)
+
+
+@inlined
+def _recall(words: int, i: int, program: Program, scratch: Scratch) -> Any:
+    """The place of the tables that remembered lookups leave, for a state in the registers; found anew if need be."""
+    registers, rows, memo = scratch.registers, scratch.rows, scratch.memo
+    n_masks, relevant, base = program.off.shape[1], program.relevant, i * (2 * words + 1)
+    first = i * (program.lookups + 1)
+    place = rows[first]
+    known = True
+    for k in range(words):
+        known &= memo[place + uint64(k)] == registers[uint64(base + k)] & relevant[k]
+    if not known:
+        look_up(program, 0, program.remembered_pieces, registers, base, rows, first)
+        for k in range(words):
+            memo[place + uint64(k)] = registers[uint64(base + k)] & relevant[k]
+        for m in range(n_masks):
+            bits = uint64(0xFFFFFFFFFFFFFFFF)
+            for k in range(first, first + program.remembered):
+                bits &= program.off[rows[k], m]
+            memo[place + uint64(words + m)] = bits
+    return place + uint64(words)
 
 
 @inlined
@@ -86,23 +135,28 @@ def _list_walks(
     number = 0
     for i in range(some):
         for k in range(words):
-            registers[i * reach + k] = level.words[(at + i) * words + k]
-            registers[i * reach + words + k] = level.words[(at + i) * words + k]
-        registers[i * reach + 2 * words] = program.step_of[program.actions]
+            registers[uint64(i * reach + k)] = level.words[uint64((at + i) * words + k)]
+            registers[uint64(i * reach + words + k)] = level.words[uint64((at + i) * words + k)]
+        registers[uint64(i * reach + 2 * words)] = program.step_of[program.actions]
+        row = i * (lookups + 1)
         for m in range(n_masks):
             bits = live[m]
-            for k in range(i * (lookups + 1), i * (lookups + 1) + lookups):
+            for k in range(uint64(row + program.remembered), uint64(row + lookups)):
                 bits &= off[rows[k] * uint64(n_masks) + uint64(m)]
-            left[i * n_masks + m] = bits
-        clean = level.marks[at + i - marks] >> uint64(ACTION_BITS)
-        left[i * n_masks + low_word] &= ~(clean << low_bit)
+            left[uint64(i * n_masks + m)] = bits
+        if program.remembered != 0:
+            place = _recall(words, i, program, scratch)
+            for m in range(n_masks):
+                left[uint64(i * n_masks + m)] &= scratch.memo[place + uint64(m)]
+        clean = level.marks[uint64(at + i - marks)] >> uint64(ACTION_BITS)
+        left[uint64(i * n_masks + low_word)] &= ~(clean << low_bit)
         if low_bit != uint64(0) and low_word + 1 < n_masks:
-            left[i * n_masks + low_word + 1] &= ~(clean >> (uint64(64) - low_bit))
-        for m in range(i * n_masks, (i + 1) * n_masks):
+            left[uint64(i * n_masks + low_word + 1)] &= ~(clean >> (uint64(64) - low_bit))
+        for m in range(uint64(i * n_masks), uint64((i + 1) * n_masks)):
             steady[m] = ~left[m]
         first = number
         number = _listed(left, i * n_masks, 0, program.tables, scratch.tables, number)
-        for w in range(first, number):
+        for w in range(uint64(first), uint64(number)):
             scratch.bases[w] = i * reach
         scratch.ends[2 * i] = number
     return number
@@ -118,10 +172,10 @@ def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, s
     for i in range(some):
         first = taken
         closed = asks = False
-        for w in range(walk, ends[2 * i]):
+        for w in range(uint64(walk), uint64(ends[2 * i])):
             outcome, table = scratch.outcomes[w], scratch.tables[w]
             if outcome == USUAL:
-                steady[i * n_masks + (table >> 6)] |= uint64(1) << uint64(table & 63)
+                steady[uint64(i * n_masks + (table >> 6))] |= uint64(1) << uint64(table & 63)
             elif outcome == UNKNOWN:
                 asks = True
                 cursor[Cursor.MISSING] = ask(
@@ -141,8 +195,8 @@ def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, s
                     flags[table] |= MET
                 else:
                     apply(program, outcome, registers, i * reach, after, taken * reach, words)
-                scratch.effect[taken] = outcome
-                scratch.by[taken] = table
+                scratch.effect[uint64(taken)] = outcome
+                scratch.by[uint64(taken)] = table
                 taken += 1
         if taken == first and not closed and not asks:
             flags[program.tables] |= MET
@@ -165,23 +219,24 @@ def _judge_steps(
     while program.judging < program.tables and successor < taken:
         number = 0
         while successor < taken and number < WALKS:
-            while ends[2 * state + 1] <= successor:
+            while ends[uint64(2 * state + 1)] <= successor:
                 state += 1
-            if effect[successor] != LEFT:
+            if effect[uint64(successor)] != LEFT:
                 base, first = successor * reach, number
                 for m in range(program.judging >> 6, n_masks):
-                    shaken = affects[effect[successor], m]
-                    left[state * n_masks + m] = live[m] & ~(steady[state * n_masks + m] & ~shaken)
+                    shaken = affects[uint64(effect[uint64(successor)]), uint64(m)]
+                    unshaken = steady[uint64(state * n_masks + m)] & ~shaken
+                    left[uint64(state * n_masks + m)] = live[uint64(m)] & ~unshaken
                 number = _listed(left, state * n_masks, program.judging, program.tables, tables, number)
-                for w in range(first, number):
+                for w in range(uint64(first), uint64(number)):
                     bases[w] = base
                 if first < number:
                     for k in range(words):
-                        after[base + words + k] = registers[state * reach + k]
-                    after[base + 2 * words] = step_of[scratch.by[successor]]
+                        after[uint64(base + words + k)] = registers[uint64(state * reach + k)]
+                    after[uint64(base + 2 * words)] = step_of[uint64(scratch.by[uint64(successor)])]
             successor += 1
         follow(program, after, number, tables, bases, scratch.outcomes)
-        for w in range(number):
+        for w in range(uint64(number)):
             outcome, table = scratch.outcomes[w], tables[w]
             if outcome == UNKNOWN:
                 cursor[Cursor.MISSING] = ask(output.missing, cursor[Cursor.MISSING], table, after, bases[w], reach)
@@ -211,7 +266,7 @@ def _send_off(
     A successor that equals its state is not sent, because that state was visited. It counts as taken.
     """
     words, reach, n_masks = len(shape), 2 * len(shape) + 1, program.off.shape[1]
-    room, most_put_off = outbox.marks.shape[0] // PARTITIONS, output.put_off.shape[0] // _PUT_OFF
+    room, most_put_off = outbox.room, output.put_off.shape[0] // _PUT_OFF
     registers, after, effect, steady = scratch.registers, scratch.after, scratch.effect, scratch.steady
     cursor = output.cursor
     affects = program.affects.reshape(program.affects.size)
@@ -237,27 +292,26 @@ def _send_off(
         full = False
         holding = _bits_from(steady, i * n_masks, n_masks, low_word, low_bit) & handed_on
         while successor < last:
-            its = np.int64(program.step_of[scratch.by[successor]] & uint64(0xFFFF))
+            its = np.int64(program.step_of[uint64(scratch.by[uint64(successor)])] & uint64(0xFFFF))
             if its != action:
                 action = its
-                output.enabled[action] += 1
-            output.taken[action] += 1
+                output.enabled[uint64(action)] += 1
+            output.taken[uint64(action)] += 1
             base = successor * reach
-            if effect[successor] != LEFT and not are_same(after, base, registers, i * reach, words):
-                shaken = _bits_from(affects, effect[successor] * n_masks, n_masks, low_word, low_bit)
+            if effect[uint64(successor)] != LEFT and not are_same(after, base, registers, i * reach, words):
+                shaken = _bits_from(affects, effect[uint64(successor)] * n_masks, n_masks, low_word, low_bit)
                 if represent_in(orbits, after, base):
                     shaken = handed_on
                 partition = np.int64(hash_of(after, base, words) >> uint64(64 - PARTITION_BITS))
-                place = partition * room + outbox.count[partition]
+                place = (partition * room + outbox.count[uint64(partition)]) * (words + 1)
                 for k in range(words):
-                    outbox.states[place * words + k] = after[base + k]
-                outbox.marks[place] = uint64(action) | (holding & ~shaken) << uint64(ACTION_BITS)
-                prefetch(outbox.states, (place + 4) * words)
-                prefetch(outbox.marks, place + 8)
-                outbox.count[partition] += 1
-                full |= outbox.count[partition] >= room - program.actions
+                    outbox.records[uint64(place + k)] = after[uint64(base + k)]
+                outbox.records[uint64(place + words)] = uint64(action) | (holding & ~shaken) << uint64(ACTION_BITS)
+                prefetch(outbox.records, place + 3 * (words + 1))
+                outbox.count[uint64(partition)] += 1
+                full |= outbox.count[uint64(partition)] >= room - program.actions
             else:
-                output.unchanging[action] += 1
+                output.unchanging[uint64(action)] += 1
             successor += 1
         done += 1
         if full or cursor[Cursor.STOP] != 0:
@@ -294,6 +348,7 @@ def expand(
         while at < ranges[at_range, StateRange.BEHIND]:
             some = min(BATCH, ranges[at_range, StateRange.BEHIND] - at)
             marks = ranges[at_range, StateRange.MARKS]
+            _prefetch(words, level, at + 2 * BATCH, marks)
             _look_up_masks(words, level, at, some, program, scratch)
             walks = _list_walks(words, level, at, some, marks, live, program, scratch)
             follow(program, scratch.registers, walks, scratch.tables, scratch.bases, scratch.outcomes)

@@ -4,6 +4,9 @@ With `KAFKASPEC_KERNELS=python` in the environment they are not compiled: the sa
 thousand times slower, and a debugger can step through them. One worker runs in the thread that calls it:
 
     KAFKASPEC_KERNELS=python python -m pdb -m spec check controller --engine local --workers 1
+
+Inner loops convert a computed index to `uint64`. Otherwise numba tests at each access whether the index is negative,
+to count it from the end; these tests take a tenth of the time. A sum of a `uint64` and a signed number is signed.
 """
 
 from __future__ import annotations

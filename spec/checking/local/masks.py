@@ -11,13 +11,14 @@ same way with bitmap indexes: sets with one bit for each candidate.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from spec.checking.local.arrays import LOOKUPS, LookupPiece
 from spec.checking.local.traversing import clear
+from spec.checking.states import splitmix
 from spec.language.cells import SlotPlace
 
 GROUP = 9
@@ -28,6 +29,10 @@ COMMON = 60
 """Of the most common sets of groups, this many are tried in pairs."""
 MIN_GAIN = 0.25
 """The fewest useless walks per state that a lookup must save: it costs about a fifth of a walk."""
+MOST_NEW = 0.3
+"""The result of lookups is remembered if at most this share of states have one of their own."""
+FEWEST = 4
+"""The fewest lookups whose result is remembered: to recall it takes as long as two or three."""
 
 
 class Group(NamedTuple):
@@ -79,6 +84,10 @@ class Masks:
         self._used = 0
         self.pieces = np.zeros((0, len(LookupPiece)), np.int64)
         """The lookups for compiled code, see `arrays.LookupPiece`."""
+        self.remembered = self.remembered_pieces = 0
+        """The number of the first lookups, whose result is remembered, and of their pieces."""
+        self.relevant = np.zeros(1 + max((group.word for group in self.groups), default=0), np.uint64)
+        """By word, the bits that these lookups read."""
         self._cubes: list[tuple[int, int, Cube]] = []
         """Cubes of several groups that fit into a lookup."""
         self._fits: dict[int, bool] = {}
@@ -145,30 +154,79 @@ class Masks:
         first = self.lookups[group].first
         return self.off[first : first + (1 << self.groups[group].width)].T
 
-    def _look_up(self) -> None:
-        """Use the joined lookups, and single groups that are in none of them."""
+    def _look_up(self, states: np.ndarray[Any, Any] | None = None) -> None:
+        """Use the joined lookups, and single groups that are in none of them; those that are useful in these states.
+
+        The first ones are those whose result is remembered.
+        """
         joined = self.lookups[len(self.groups) :]
         covered = {group for lookup in joined for group in lookup.groups}
-        pieces: list[dict[LookupPiece, int]] = []
-        for lookup in joined + [self.lookups[group] for group in range(len(self.groups)) if group not in covered]:
-            at = 0
-            for number in lookup.groups:
-                group = self.groups[number]
-                pieces.append(dict.fromkeys(LookupPiece, 0))
-                pieces[-1] |= {
-                    LookupPiece.WORD: group.word,
-                    LookupPiece.SHIFT: group.shift,
-                    LookupPiece.MASK: (1 << group.width) - 1,
-                }
-                pieces[-1] |= {LookupPiece.AT: at}
-                at += group.width
-            pieces[-1] |= {LookupPiece.FIRST: lookup.first, LookupPiece.LAST: 1}
+        used = joined + [self.lookups[group] for group in range(len(self.groups)) if group not in covered]
+        remembered: list[Lookup] = []
+        if states is not None:
+            rows = {lookup: self._rows_of(lookup, states) for lookup in used}
+            used = self._useful(rows)
+            remembered = _repeated({lookup: rows[lookup] for lookup in used})
+        ordered = remembered + [lookup for lookup in used if lookup not in remembered]
+        pieces = [piece for lookup in ordered for piece in self._pieces_of(lookup)]
         self.pieces = np.array([[*piece.values()] for piece in pieces], np.int64).reshape(-1, len(LookupPiece))
+        self.remembered, self.remembered_pieces = len(remembered), sum(len(lookup.groups) for lookup in remembered)
+        self.relevant = np.zeros_like(self.relevant)
+        for group in {self.groups[number] for lookup in remembered for number in lookup.groups}:
+            self.relevant[group.word] |= np.uint64((1 << group.width) - 1 << group.shift)
 
-    def tune(self, useless: np.ndarray[Any, Any], states: int) -> None:
-        """Add lookups that save useless walks, seen in so many states; each walk is given by the groups it reads."""
+    def _pieces_of(self, lookup: Lookup) -> list[dict[LookupPiece, int]]:
+        """A lookup for compiled code."""
+        pieces, at = list[dict[LookupPiece, int]](), 0
+        for group in (self.groups[number] for number in lookup.groups):
+            pieces.append(dict.fromkeys(LookupPiece, 0))
+            pieces[-1] |= {
+                LookupPiece.WORD: group.word,
+                LookupPiece.SHIFT: group.shift,
+                LookupPiece.MASK: (1 << group.width) - 1,
+                LookupPiece.AT: at,
+            }
+            at += group.width
+        pieces[-1] |= {LookupPiece.FIRST: lookup.first, LookupPiece.LAST: 1}
+        return pieces
+
+    def _rows_of(self, lookup: Lookup, states: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The rows of a lookup for these states."""
+        rows, at = np.full(len(states), lookup.first, np.uint64), 0
+        for group in (self.groups[number] for number in lookup.groups):
+            its = states[:, group.word] >> np.uint64(group.shift) & np.uint64((1 << group.width) - 1)
+            rows += its << np.uint64(at)
+            at += group.width
+        return rows
+
+    def _useful(self, rows: Mapping[Lookup, np.ndarray[Any, Any]]) -> list[Lookup]:
+        """The lookups, without those that hardly save a walk in some states, because others say the same.
+
+        Single groups are left out first.
+
+        Args:
+            rows: by lookup, its row for each of the states.
+        """
+        found = [self.off[its.astype(np.int64)] for its in rows.values()]
+        everything = ~np.zeros_like(found[0])
+        before = accumulate(found, np.bitwise_and, initial=everything)
+        used, after = list[Lookup](), everything
+        for lookup, its, others in reversed([*zip(rows, found, before, strict=False)]):
+            if np.bitwise_count(others & after & ~its).sum() >= MIN_GAIN * len(its):
+                used.append(lookup)
+                after = after & its
+        return used
+
+    def tune(self, useless: np.ndarray[Any, Any], surveyed: int, states: np.ndarray[Any, Any]) -> None:
+        """Add lookups that save useless walks, and leave out useless lookups.
+
+        Args:
+            useless: the groups that each useless walk reads, for some states.
+            surveyed: the number of these states.
+            states: states of the same level, an array of (states, words).
+        """
         width = np.array([group.width for group in self.groups], np.int64)
-        left, many = np.unique(useless, return_counts=True)
+        left, many = np.unique(useless[useless != 0], return_counts=True)
         while len(self.lookups) < len(self.groups) + LOOKUPS and len(left):
             common = left[np.argsort(-many, kind="stable")[:COMMON]]
             unions = np.unique(common[:, None] | common[None, :])
@@ -178,12 +236,33 @@ class Masks:
                 break
             spared = ((left[None, :] & ~unions[:, None]) == 0) @ many
             best = int(np.argmax(spared))
-            if spared[best] < MIN_GAIN * states:
+            if spared[best] < MIN_GAIN * surveyed:
                 break
             self._join(tuple(_members(int(unions[best]))))
             kept = left & ~unions[best] != 0
             left, many = left[kept], many[kept]
-        self._look_up()
+        self._look_up(states)
+
+
+def _repeated(rows: Mapping[Lookup, np.ndarray[Any, Any]]) -> list[Lookup]:
+    """As many lookups as possible that together have the same rows in many states; none if they are too few.
+
+    Args:
+        rows: by lookup, its row for each state. No two lookups have a row in common.
+    """
+    hashes = {lookup: splitmix.mixed(its) for lookup, its in rows.items()}
+    together = np.bitwise_xor.reduce([*hashes.values()] or [np.zeros(0, np.uint64)])
+    while len(hashes) >= FEWEST and _single(together) > MOST_NEW * len(together):
+        some = together[::5]
+        worst = min(hashes, key=lambda lookup: _single(some ^ hashes[lookup][::5]))
+        together = together ^ hashes.pop(worst)
+    return [*hashes] if len(hashes) >= FEWEST else []
+
+
+def _single(values: np.ndarray[Any, Any]) -> int:
+    """The number of values that occur once: their share estimates how often the next value is a new one."""
+    _, times = np.unique(values, return_counts=True)
+    return int((times == 1).sum())
 
 
 def _set_of(members: Iterable[int]) -> int:

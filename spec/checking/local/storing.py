@@ -26,7 +26,7 @@ def hash_of(states: Array, at: int, words: int) -> Any:
     """The hash that determines the partition, place and tag of a state."""
     mixed = uint64(0x9E3779B97F4A7C15)
     for k in range(words):
-        mixed = (mixed ^ states[at + k]) * uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ states[uint64(at + k)]) * uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> uint64(32)
     mixed *= uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> uint64(29))
@@ -36,15 +36,14 @@ def hash_of(states: Array, at: int, words: int) -> Any:
 def post(shape: Any, states: Array, marks: Array, start: int, outbox: Outbox) -> int:
     """Send off states with their marks, from this number on; returns the number of the next one."""
     words = len(shape)
-    room = outbox.marks.shape[0] // PARTITIONS
     for i in range(start, states.shape[0] // words):
         partition = np.int64(hash_of(states, i * words, words) >> uint64(64 - PARTITION_BITS))
-        place = partition * room + outbox.count[partition]
+        place = (partition * outbox.room + outbox.count[partition]) * (words + 1)
         for k in range(words):
-            outbox.states[place * words + k] = states[i * words + k]
-        outbox.marks[place] = uint64(marks[i])
+            outbox.records[place + k] = states[i * words + k]
+        outbox.records[place + words] = uint64(marks[i])
         outbox.count[partition] += 1
-        if outbox.count[partition] == room:
+        if outbox.count[partition] == outbox.room:
             return i + 1
     return states.shape[0] // words
 
@@ -54,7 +53,7 @@ def are_same(states: Array, one: int, others: Array, other: int, words: int) -> 
     """Whether two states are the same, word by word."""
     same = True
     for k in range(words):
-        same &= states[one + k] == others[other + k]
+        same &= states[uint64(one + k)] == others[uint64(other + k)]
     return same
 
 
@@ -77,16 +76,16 @@ def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int) -> 
     base, first = storage.begin[partition], storage.index_begin[partition]
     index = storage.index
     for place in range(first, first + capacity):
-        index[place] = 0
+        index[uint64(place)] = 0
     storage.capacity[partition] = capacity
     for number in range(storage.size[partition]):
         mixed = hash_of(storage.states, (base + number) * words, words)
         place = place_of(mixed, capacity)
-        while index[first + place] != 0:
+        while index[uint64(first + place)] != 0:
             place += 1
             if place == capacity:
                 place = 0
-        index[first + place] = np.uint32(tag_of(mixed) | uint64(number + 1))
+        index[uint64(first + place)] = np.uint32(tag_of(mixed) | uint64(number + 1))
 
 
 @compiled
@@ -99,9 +98,8 @@ def insert(
     read.
     """
     words = len(shape)
-    states, marks, count = sent.states, sent.marks, sent.count
+    records, count, size_of_record = sent.records, sent.count, words + 1
     workers = count.shape[0] // PARTITIONS
-    room = marks.shape[0] // (workers * PARTITIONS)
     most = storage.room
     index, visited, newest = storage.index, storage.states, storage.marks
     mixes, places = scratch.mixes, scratch.places
@@ -111,7 +109,7 @@ def insert(
         capacity, size, level = storage.capacity[partition], storage.size[partition], storage.level[partition]
         mark = storage.marks_begin[partition] - level
         for worker in range(workers):
-            start = (worker * PARTITIONS + partition) * room
+            start = (worker * PARTITIONS + partition) * sent.room
             stop = start + count[worker * PARTITIONS + partition]
             for begin in range(start, stop, AT_ONCE):
                 end = min(begin + AT_ONCE, stop)
@@ -123,42 +121,43 @@ def insert(
                     capacity = min(storage.index_room, max(np.int64(128), capacity + capacity // 2))
                     _index_anew(shape, storage, partition, capacity)
                 for i in range(begin, end):
-                    mixed = hash_of(states, i * words, words)
+                    mixed = hash_of(records, i * size_of_record, words)
                     place = place_of(mixed, capacity)
-                    mixes[i - begin], places[i - begin] = mixed, place
+                    mixes[uint64(i - begin)], places[uint64(i - begin)] = mixed, place
                     prefetch(index, first + place)
                 for i in range(begin, end):
-                    tag, place = tag_of(mixes[i - begin]), places[i - begin]
-                    entry = index[first + place]
+                    tag, place = tag_of(mixes[uint64(i - begin)]), places[uint64(i - begin)]
+                    entry = index[uint64(first + place)]
                     while entry != 0 and (entry & np.uint32(0xFF000000)) != tag:
                         place += 1
                         if place == capacity:
                             place = 0
-                        entry = index[first + place]
-                    places[i - begin] = place
+                        entry = index[uint64(first + place)]
+                    places[uint64(i - begin)] = place
                     if entry != 0:
                         number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
                         prefetch(visited, (base + number) * words)
                         if number >= level:
                             prefetch(newest, mark + number)
                 for i in range(begin, end):
-                    tag, place = tag_of(mixes[i - begin]), places[i - begin]
+                    tag, place = tag_of(mixes[uint64(i - begin)]), places[uint64(i - begin)]
+                    at = i * size_of_record
                     while True:
-                        entry = index[first + place]
+                        entry = index[uint64(first + place)]
                         if entry == 0:
                             for k in range(words):
-                                visited[(base + size) * words + k] = states[i * words + k]
-                            newest[mark + size] = marks[i]
+                                visited[uint64((base + size) * words + k)] = records[uint64(at + k)]
+                            newest[uint64(mark + size)] = records[uint64(at + words)]
                             size += 1
-                            index[first + place] = np.uint32(tag | uint64(size))
+                            index[uint64(first + place)] = np.uint32(tag | uint64(size))
                             break
                         if (entry & np.uint32(0xFF000000)) == tag:
                             number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
-                            if are_same(visited, (base + number) * words, states, i * words, words):
+                            if are_same(visited, (base + number) * words, records, at, words):
                                 if number >= level:
-                                    one, other = newest[mark + number], marks[i]
+                                    one, other = newest[uint64(mark + number)], records[uint64(at + words)]
                                     action = min(one & actions, other & actions)
-                                    newest[mark + number] = action | ((one | other) & ~actions)
+                                    newest[uint64(mark + number)] = action | ((one | other) & ~actions)
                                 break
                         place += 1
                         if place == capacity:

@@ -202,6 +202,9 @@ class DecisionTables:
             off=self.masks.off,
             pieces=self.masks.pieces,
             lookups=int(self.masks.pieces[:, LookupPiece.LAST].sum()),
+            remembered=self.masks.remembered,
+            remembered_pieces=self.masks.remembered_pieces,
+            relevant=self.masks.relevant,
             step_of=self.step_of,
             actions=self.actions,
             judging=self.judging,
@@ -409,7 +412,8 @@ class DecisionTables:
     def tune(self, states: Any) -> None:
         """Let masks save useless walks in these states, an array of (states, words)."""
         if 0 < len(self.masks.groups) <= 64:
-            self.masks.tune(self.survey(states), len(states))
+            some = states[::10]
+            self.masks.tune(self.survey(some), len(some), states)
 
     def survey(self, states: Any) -> Any:
         """The groups, 64 at most, that each useless walk in these states reads."""

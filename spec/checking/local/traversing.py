@@ -47,10 +47,10 @@ def mask(program: Program, registers: Array, live: Array) -> None:
 
 
 @inlined
-def look_up(program: Program, states: Array, at: int, rows: Array, first: int) -> None:
-    """Find the rows of the masks for the state that begins here."""
+def look_up(program: Program, begin: int, end: int, states: Array, at: int, rows: Array, first: int) -> None:
+    """Find the rows of the masks for the state that begins here, by these pieces."""
     pieces, number, row = program.pieces, uint64(first), uint64(0)
-    for p in range(uint64(pieces.shape[0])):
+    for p in range(uint64(begin), uint64(end)):
         value = (
             states[uint64(at) + uint64(pieces[p, LookupPiece.WORD])] >> uint64(pieces[p, LookupPiece.SHIFT])
         ) & uint64(pieces[p, LookupPiece.MASK])
@@ -140,13 +140,13 @@ def survey(words: int, states: Array, program: Program, groups_of: Array, useles
 def listed(bits: Array, at: int, first: int, last: int, tables: Array, number: int) -> int:
     """Append the tables from first up to last whose bit is set; the new number of tables."""
     for m in range(first >> 6, (last + 63) >> 6):
-        word = bits[at + m]
+        word = bits[uint64(at + m)]
         if m == first >> 6:
             word &= uint64(0xFFFFFFFFFFFFFFFF) << uint64(first & 63)
         if m == last >> 6:
             word &= (uint64(1) << uint64(last & 63)) - uint64(1)
         while word != uint64(0):
-            tables[number] = np.int64(trailing_zeros(word)) + (m << 6)
+            tables[uint64(number)] = np.int64(trailing_zeros(word)) + (m << 6)
             word &= word - uint64(1)
             number += 1
     return number
@@ -168,10 +168,11 @@ def apply(program: Program, outcome: int, registers: Array, base: int, after: Ar
     """Apply an effect to the state in the registers."""
     effects, spans, copies = program.effects, program.spans, program.copies
     for k in range(words):
-        kept = registers[base + k] & ~effects[2 * words * outcome + k]
-        after[at + k] = kept | effects[2 * words * outcome + words + k]
-    for c in range(spans[2 * outcome], spans[2 * outcome + 1]):
-        copy = _COPIED * c
-        word, shift = registers[base + copies[copy + CopiedSlot.FROM]], uint64(copies[copy + CopiedSlot.FROM_SHIFT])
-        moved = (word >> shift) & uint64(copies[copy + CopiedSlot.MASK])
-        after[at + copies[copy + CopiedSlot.TO]] |= moved << uint64(copies[copy + CopiedSlot.TO_SHIFT])
+        kept = registers[uint64(base + k)] & ~effects[uint64(2 * words * outcome + k)]
+        after[uint64(at + k)] = kept | effects[uint64(2 * words * outcome + words + k)]
+    for c in range(spans[uint64(2 * outcome)], spans[uint64(2 * outcome + 1)]):
+        copy = uint64(_COPIED * c)
+        source, target = base + copies[copy + uint64(CopiedSlot.FROM)], at + copies[copy + uint64(CopiedSlot.TO)]
+        moved = registers[uint64(source)] >> uint64(copies[copy + uint64(CopiedSlot.FROM_SHIFT)])
+        moved &= uint64(copies[copy + uint64(CopiedSlot.MASK)])
+        after[uint64(target)] |= moved << uint64(copies[copy + uint64(CopiedSlot.TO_SHIFT)])

@@ -46,8 +46,9 @@ from spec.checking.states.packed import bytes_of, words_of
 
 T = TypeVar("T")
 
-ROOM = 2048
-"""Successors that a worker gathers for one partition before they are delivered, if memory does not matter."""
+ROOM, MOST_ROOM = 2048, 8192
+"""Successors that a worker gathers for one partition before they are delivered, if memory does not matter: the
+fewest, and the most. The more there are, the longer a partition stays in the cache while they are looked up."""
 SHARE = 16
 """The reciprocal of the largest share of memory for successors on their way."""
 PATIENCE = 64
@@ -118,26 +119,14 @@ class WorkerPool:
         self.expander = tables.expander
         self.budget = LearningBudget(learns=not tables.too_large, repetitions=repetitions)
         self.shape, words = visited.shape, visited.words
-        room = max(ROOM, 4 * tables.actions)
-        if memory is not None:
-            share = memory // SHARE // (workers * PARTITIONS * 8 * (words + 1))
-            room = min(room, max(share, 2 * tables.actions + AT_ONCE))
-        each = PARTITIONS * room
-        self.sent = Outbox(
-            np.zeros(workers * each * words, np.uint64),
-            np.zeros(workers * each, np.uint64),
-            np.zeros(workers * PARTITIONS, np.int64),
-        )
+        self.memory = memory
+        self.sent = Outbox.of(words, self._room(workers), workers)
         self.reach = 2 * words + 2
         actions = len(tables.model.actions)
         self.new_states = np.zeros(actions, np.int64)
         self.workers = [
             Worker(
-                Outbox(
-                    self.sent.states[number * each * words : (number + 1) * each * words],
-                    self.sent.marks[number * each : (number + 1) * each],
-                    self.sent.count[number * PARTITIONS : (number + 1) * PARTITIONS],
-                ),
+                self.sent.of_worker(number),
                 WorkerOutput(
                     flags=np.zeros(len(tables.all) + 1, np.uint8),
                     enabled=np.zeros(actions, np.int64),
@@ -168,6 +157,8 @@ class WorkerPool:
         self.learning, self.stopped = Lock(), False
         self.look_again = 0.0
         """When progress is to be reported."""
+        self.remembered_since = 0
+        """The number of paths when workers began to remember what masks rule out."""
 
     @property
     def enabled(self) -> Array:
@@ -194,6 +185,23 @@ class WorkerPool:
         put_off = sum(int(worker.output.cursor[Cursor.PUT_OFF]) for worker in self.workers)
         newest = self.visited.storage.size - self.visited.storage.level
         return sum(map(_states_in, (*self.work_items, *under_way))) + put_off + int(newest.sum())
+
+    def _room(self, workers: int) -> int:
+        """The room of each outbox for one partition: a quarter of the states that are there already."""
+        actions, wanted = self.tables.actions, self.visited.size // PARTITIONS // 4
+        room = max(ROOM, min(MOST_ROOM, wanted), 4 * actions)
+        if self.memory is not None:
+            share = self.memory // SHARE // (workers * PARTITIONS * 8 * (self.visited.words + 1))
+            room = min(room, max(share, 2 * actions + AT_ONCE))
+        return room
+
+    def _grow(self) -> None:
+        """Give all workers larger outboxes, if there are many more states than before. The present ones are empty."""
+        room = self._room(len(self.workers))
+        if room >= 2 * self.sent.room:
+            self.sent = Outbox.of(self.visited.words, room, len(self.workers))
+            for number, worker in enumerate(self.workers):
+                worker.outbox = self.sent.of_worker(number)
 
     def load(self) -> None:
         """Load the compiled code that expands states."""
@@ -288,9 +296,13 @@ class WorkerPool:
     def _begin(self, level: MarkedRanges, live: Array) -> None:
         self.level, self.live = level, live
         self.found = PlainFindings.none()
+        self._grow()
         for worker in self.workers:
             worker.output.flags[:] = 0
+            if self.tables.learned != self.remembered_since:
+                worker.scratch.forget()  # by now, masks may rule out more
             self._hand_over(worker)
+        self.remembered_since = self.tables.learned
         self.work_items.extend(_work_items(level.ranges))
 
     def complete(self) -> int:
@@ -439,8 +451,11 @@ class WorkerPool:
 
     def _hand_over(self, worker: Worker) -> None:
         """Give a worker the present tables, which are first copied if something was learned."""
+        before = worker.program.relevant
         with self.budget.learning():
             worker.program, worker.known = self.tables.program(), self.tables.learned
+        if worker.program.relevant is not before:
+            worker.scratch.forget()
 
     # In plain Python.
 
@@ -466,7 +481,7 @@ class WorkerPool:
         states, actions, first = worker.unsent
         sent = storing.post(self.shape, states, actions, first, worker.outbox)
         worker.unsent = None if sent == len(actions) else Unsent(states, actions, sent)
-        room = len(worker.outbox.marks) // PARTITIONS - self.tables.actions
+        room = worker.outbox.room - self.tables.actions
         return int(worker.outbox.count.max()) < room and time.perf_counter() < self.look_again
 
     def _deliver(self) -> None:

@@ -57,11 +57,7 @@ class VisitedBuckets:
     def _outbox(self) -> Outbox:
         words = self.visited.words
         room = max(16, min(ROOM, self._quota.size // 64 // (PARTITIONS * 8 * (words + 1))))
-        return Outbox(
-            np.zeros(PARTITIONS * room * words, np.uint64),
-            np.zeros(PARTITIONS * room, np.uint64),
-            np.zeros(PARTITIONS, np.int64),
-        )
+        return Outbox.of(words, room)
 
     def up_to(self, level: int, buckets: Sequence[int]) -> None:
         """Hold every state of these buckets in the levels up to this one, and none of a later level."""

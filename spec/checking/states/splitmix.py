@@ -5,7 +5,13 @@ Plain integers, arrays and compiled code produce the same words, in every proces
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Words = TypeVar("Words", int, "np.ndarray[Any, Any]")
+"""A word, or an array of words."""
 
 MASK: Final = (1 << 64) - 1
 STRIDE: Final = 0x9E3779B97F4A7C15
@@ -14,8 +20,9 @@ FIRST: Final = 0xBF58476D1CE4E5B9
 SECOND: Final = 0x94D049BB133111EB
 
 
-def mixed(word: int) -> int:
+def mixed(word: Words) -> Words:
     """64 bits, each depending on every bit of the word."""
     word = ((word ^ (word >> 30)) * FIRST) & MASK
     word = ((word ^ (word >> 27)) * SECOND) & MASK
-    return word ^ (word >> 31)
+    last: Words = word ^ (word >> 31)
+    return last

@@ -91,11 +91,14 @@ def reached_first(specification: Specification) -> list[int]:
 def in_small_pieces(changed: pytest.MonkeyPatch) -> None:
     """Make small systems use the code for large ones.
 
-    Blocks have a few states, few unknown paths are put off at once, and masks have few bits and are tuned early.
+    Blocks have a few states, few unknown paths are put off at once, and masks have few bits, are tuned early and all
+    remembered.
     """
     changed.setattr(worker_pool, "WORK_ITEM", 3)
     changed.setattr(worker_pool, "PATIENCE", 2)
     changed.setattr(worker_pool, "ROOM", 4)
     changed.setattr(masks, "GROUP", 3)
     changed.setattr(masks, "MIN_GAIN", 0.01)
+    changed.setattr(masks, "FEWEST", 1)
+    changed.setattr(masks, "MOST_NEW", 1.0)
     changed.setattr(local, "TUNINGS", [3, 10, 30, 100])

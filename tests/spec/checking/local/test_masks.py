@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -55,14 +56,12 @@ def rows(masks: Masks, lookup: Lookup, learned: list[Path]) -> list[list[bool]]:
 
 
 def is_right(masks: Masks, learned: list[Path]) -> None:
-    """Each lookup follows from the learned paths, and the lookups cover all groups."""
+    """Each lookup follows from the learned paths."""
     for lookup in masks.lookups:
         width = sum(masks.groups[group].width for group in lookup.groups)
         bits = masks.off[lookup.first : lookup.first + (1 << width)].view(np.uint8)
         found = np.unpackbits(bits, axis=1, bitorder="little")[:, :TABLES].astype(bool)
         assert found.tolist() == rows(masks, lookup, learned), lookup
-    looked_up = {tuple(piece) for piece in masks.pieces[:, [LookupPiece.WORD, LookupPiece.SHIFT]].tolist()}
-    assert looked_up == {(group.word, group.shift) for group in masks.groups}
     firsts = {lookup.first for lookup in masks.lookups}
     assert set(masks.pieces[masks.pieces[:, LookupPiece.LAST] == 1, LookupPiece.FIRST].tolist()) <= firsts
 
@@ -76,7 +75,7 @@ def test_lookups_agree_with_the_learned_paths(seed: int, found: Masks) -> None:
         for table, reads in known[at : at + 30]:
             found.learn(table, reads)
         is_right(found, known[: at + 30])
-        found.tune(np.append(vain, np.uint64(1 << at // 30 | 8)), 4)
+        found.tune(np.append(vain, np.uint64(1 << at // 30 | 8)), 4, random_states(10))
         is_right(found, known[: at + 30])
     assert any(len(lookup.groups) > 1 for lookup in found.lookups)
 
@@ -85,3 +84,45 @@ def test_an_unlearned_mask_rules_nothing_out(found: Masks) -> None:
     """A step that changes a slot it read has no mask."""
     found.learn(0, None)
     is_right(found, [])
+
+
+def in_use(masks: Masks) -> set[tuple[int, int]]:
+    """The word and shift of each group that is looked up."""
+    return {(piece[LookupPiece.WORD], piece[LookupPiece.SHIFT]) for piece in masks.pieces.tolist()}
+
+
+def of_groups(masks: Masks, *numbers: int) -> set[tuple[int, int]]:
+    return {(masks.groups[number].word, masks.groups[number].shift) for number in numbers}
+
+
+def random_states(number: int = 1000) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(1).integers(0, 2**64, (number, 1), np.uint64)
+
+
+def test_lookups_that_save_no_walk_are_left_out(found: Masks) -> None:
+    """Until a sample is seen, all groups are looked up; then those of which something is known there."""
+    slot = found.group_of.index(1)
+    found.learn(0, {slot: 0})
+    every = range(len(found.groups))
+    assert in_use(found) == of_groups(found, *every)
+    found.tune(np.zeros(0, np.uint64), 1, random_states())
+    assert in_use(found) == of_groups(found, 1)
+    found.learn(1, {found.group_of.index(2): 0})
+    found.tune(np.zeros(0, np.uint64), 1, random_states())
+    assert in_use(found) == of_groups(found, 1, 2)
+
+
+def test_results_are_remembered_where_states_repeat_them(found: Masks, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result of groups that are the same in most states; not that of others."""
+    monkeypatch.setattr(masks, "FEWEST", 2)
+    for group in range(len(found.groups)):
+        found.learn(group, {found.group_of.index(group): 0})
+        found.learn(group, {found.group_of.index(group): 1})
+    states = random_states()
+    found.tune(np.zeros(0, np.uint64), 1, states[:8])
+    assert not found.remembered, "of eight states each has its own result"
+    alike = found.groups[0]
+    bits = np.uint64((1 << alike.width) - 1 << alike.shift)
+    found.tune(np.zeros(0, np.uint64), 1, states & bits)
+    assert found.remembered >= 2
+    assert found.relevant[0] & bits == bits

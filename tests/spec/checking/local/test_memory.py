@@ -26,11 +26,7 @@ ROOM = 4096
 
 
 def sent(words: int) -> Outbox:
-    return Outbox(
-        np.zeros(PARTITIONS * ROOM * words, np.uint64),
-        np.zeros(PARTITIONS * ROOM, np.uint64),
-        np.zeros(PARTITIONS, np.int64),
-    )
+    return Outbox.of(words, ROOM)
 
 
 @pytest.mark.parametrize("words", [1, 3])
@@ -44,7 +40,7 @@ def test_memory_of_states_is_known_in_advance(words: int) -> None:
     visited = Visited(words, 1 << 30)
     rounds = np.random.default_rng(5).integers(0, 2**64, (10, 400_000 * words), np.uint64)
     marks, predicted = np.zeros(400_000, np.uint16), 0
-    outbox.states[:] = outbox.marks[:] = 1  # touches their memory
+    outbox.records[:] = 1  # touches their memory
     before = private()
     for number, states in enumerate(rounds):
         post(visited.shape, states, marks, 0, outbox)

@@ -104,6 +104,26 @@ class Crowd(Specification[CrowdState]):
             s.seat = (s.seat + 1) % self.restless
 
 
+class DialsState(State):
+    """The state of `Dials`."""
+
+    at: Total[int, int] = variable("Where each dial points.", of=lambda self: mapping(range(5), integers(0, 7)))
+
+
+class Dials(Specification[DialsState]):
+    """Each combination of dials has its own result of masks; there are as many as places to remember them in."""
+
+    @action(dial=lambda self: range(5))
+    def turn_up(self, s: DialsState, dial: int) -> None:
+        require(s.at[dial] < 7)
+        s.at[dial] += 1
+
+    @action(dial=lambda self: range(5))
+    def turn_down(self, s: DialsState, dial: int) -> None:
+        require(s.at[dial] > 0)
+        s.at[dial] -= 1
+
+
 class Rider(NamedTuple):
     """The occupant of a seat."""
 
@@ -258,6 +278,7 @@ COMPARISONS: dict[str, Callable[[], Any]] = {
     "a crowd": partial(agreed, Crowd(), keep_going=True),
     "a large crowd": partial(agreed, Crowd(side=128, restless=8, ways=(False, True)), keep_going=True),
     "a house": partial(agreed, House(), keep_going=True),
+    "dials": partial(agreed, Dials(), keep_going=True),
     "credit": partial(credited, House()),
     "couriers": partial(agreed, Couriers(), keep_going=True, symmetry=True),
     "a whim": caught,
@@ -392,7 +413,7 @@ def a_mask_is_too_wide(learn: Any, self: Masks, table: int, reads: Any) -> None:
     learn(self, table, reads and dict(list(reads.items())[:-1]))
 
 
-@instead(Masks, "_clear", shown_by="walkers")
+@instead(Masks, "_clear", shown_by="several starts")
 def masks_take_one_group_for_another(clear: Any, self: Masks, lookup: Any, table: int, cube: Any) -> None:
     clear(self, lookup._replace(groups=lookup.groups[::-1]), table, cube)
 
@@ -511,7 +532,9 @@ def in_kernel(of: ModuleType, name: str, right: str, wrong: str, within: str = "
 DEAR: dict[str, tuple[str, Fault]] = {
     "only tags are compared": (
         "a large crowd",
-        in_kernel(storing, "insert", "states[one + k] == others[other + k]", "True", within="are_same"),
+        in_kernel(
+            storing, "insert", "states[uint64(one + k)] == others[uint64(other + k)]", "True", within="are_same"
+        ),
     ),
     "a state is credited to the highest action": (
         "credit",
@@ -550,8 +573,8 @@ DEAR: dict[str, tuple[str, Fault]] = {
         in_kernel(
             expanding,
             "expand",
-            "outbox.count[partition] += 1",
-            "outbox.count[partition] += successor + 1 < last",
+            "outbox.count[uint64(partition)] += 1",
+            "outbox.count[uint64(partition)] += successor + 1 < last",
             within="_send_off",
         ),
     ),
@@ -596,6 +619,16 @@ DEAR: dict[str, tuple[str, Fault]] = {
     "bits beyond a word are inherited from another": (
         "a chain of three words",
         in_kernel(expanding, "expand", "(clean >> (uint64(64) - low_bit))", "clean", within="_list_walks"),
+    ),
+    "what masks leave is remembered for another state": (
+        "dials",
+        in_kernel(
+            expanding,
+            "expand",
+            "memo[place + uint64(k)] == registers[uint64(base + k)] & relevant[k]",
+            "True",
+            within="_recall",
+        ),
     ),
     "a representative inherits the properties of another state": (
         "couriers",
