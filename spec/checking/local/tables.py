@@ -121,7 +121,8 @@ class DecisionTables:
         self._graphs: dict[int, Graph] = {}
         """The graphs of aggregates, by number of the aggregate."""
         self._aggregate_at: dict[int, int] = {}
-        """The aggregate whose graph begins at an offset."""
+        """The aggregate whose graph begins at an offset. A path that reads its memberships one by one there would end
+        up at a result, a node that no other path has."""
         self.root = GrowingArray(np.int32, used=len(self.all))
         self.effects = GrowingArray(np.uint64, 2 * self.words, used=EFFECTS)
         self.spans = GrowingArray(np.int32, 2, used=EFFECTS)
@@ -327,7 +328,7 @@ class DecisionTables:
                 code.view[at] = node
                 view[edge] = at
                 new |= 1 << slot
-            elif at < 0 or code.view[at] != node or at in aggregate_at:
+            elif at < 0 or code.view[at] != node:
                 raise self._contradiction(number, registers)
             self._changed.add(at)
             view, edge = code.view, at + 1 + value
