@@ -66,11 +66,11 @@ def _first_read(code: CodeType, name: str) -> float:
     if name not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] or READS_ALL & {*code.co_names}:
         return 0
     instructions = [*dis.get_instructions(code)]
-    read: float = min((each.offset for each in instructions if _reads(each, name)), default=inf)
-    # A loop may come back after it has read the parameter.
+    limit: float = min((each.offset for each in instructions if _reads(each, name)), default=inf)
     jumps = [each for each in instructions if each.opcode in dis.hasjrel or each.opcode in dis.hasjabs]
-    back: list[float] = [each.argval for each in jumps if each.offset >= read]
-    return min([read, *back])
+    while back := [each.argval for each in jumps if each.offset >= limit and each.argval < limit]:
+        limit = min(back)  # a loop may come back here after it has read the parameter
+    return limit
 
 
 def _reads(instruction: dis.Instruction, name: str) -> bool:

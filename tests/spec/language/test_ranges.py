@@ -27,6 +27,7 @@ from spec.language import (
     bound,
     each,
     initial,
+    interchangeable,
     invariant,
     require,
     sometimes,
@@ -572,6 +573,18 @@ def test_steps_of_an_immense_type_are_explained_where_they_are_present() -> None
     with pytest.raises(UsageError, match="10,800,000,000 values, and at most 100,000 are listed"):
         check(ManyParcels(), show="take(parcel=x)")
     assert check(ManyParcels(), show="exchange").verdict == "witnessed"
+
+
+def test_symmetry_is_refused_for_an_immense_type() -> None:
+    """It compares all instances, also absent ones, so that no range singles out a value unseen."""
+
+    class Symmetric(ManyParcels):
+        def sizes(self) -> dict[Any, Size]:
+            """Places are interchangeable."""
+            return {**super().sizes(), Place: interchangeable("place", range(3))}
+
+    with pytest.raises(UsageError, match=r"--symmetry compares all instances: take: 10,800,000,000 instances"):
+        check(Symmetric(), symmetry=True)
 
 
 def test_unranged_parameters_are_still_limited() -> None:

@@ -574,7 +574,7 @@ STATES = [
     stated("a list", 2, "list[an id] can be changed in place", "y: list[Id] = variable('Y.')"),
     stated("a set", 2, "frozenset[X]", "y: set[Id] = variable('Y.')"),
     stated("a dictionary", 2, "Total[K, V]", "y: dict[Id, Colour] = variable('Y.')"),
-    stated("a mapping of mappings", 2, "Total[tuple[A, B], C]", "y: Total[Id, Total[Id, bool]] = variable('Y.')"),
+    stated("a mapping of mappings", 0, "", "y: Total[Id, Total[Id, bool]] = variable('Y.')"),
     stated("a mapping of pairs", 0, "", "y: Total[tuple[Id, Id], bool] = variable('Y.')"),
     stated("a mapping to an Enum class", 0, "", "y: Total[Id, Colour] = variable('Y.')"),
     stated("a domain of an Enum class", 0, "", "y: Total[Id, Any] = variable('Y.', of=lambda self, key: Colour)"),

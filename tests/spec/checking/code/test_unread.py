@@ -71,6 +71,20 @@ def comes_back_by_while(self: Any, s: Digits, a: int, b: int) -> None:
     s.n = a
 
 
+def comes_back_in_steps(self: Any, s: Digits, a: int, b: int) -> None:
+    low, left = 0, False
+    for _ in range(2):
+        require(low <= s.n)
+        while True:
+            if left:
+                break
+            low += a * b
+            left = low > 0
+            if low == 0:
+                break
+    s.n = a
+
+
 def comes_back_after_an_exception(self: Any, s: Digits, a: int, b: int) -> None:
     low = 0
     for _ in range(2):
@@ -123,6 +137,7 @@ METHODS = [
     is_bounded,
     comes_back,
     comes_back_by_while,
+    comes_back_in_steps,
     comes_back_after_an_exception,
     reads_in_a_comprehension,
     reads_in_a_function,
