@@ -314,7 +314,8 @@ class Model:
                 except Disabled as refused:
                     closed |= isinstance(refused, Bounded)
                     after = None
-                    fails_until = acts.unread.fails_until(index, refused.__traceback__)
+                    if acts.unread.blocks:
+                        fails_until = acts.unread.fails_until(index, refused.__traceback__)
                 except OutOfCell as misplaced:
                     after, wrong = None, str(misplaced)
                 except BaseException as failure:

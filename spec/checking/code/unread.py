@@ -33,7 +33,7 @@ class UnreadParameters:
             method = method.func
         function = method.__func__ if isinstance(method, MethodType) else method
         self._code = function.__code__ if isinstance(function, FunctionType) else None
-        self._blocks: list[tuple[float, int]] = []
+        self.blocks: list[tuple[float, int]] = []
         """The instruction before which a parameter and all after it are unread, and the number of their choices;
         most parameters first."""
         limit, block = inf, 1
@@ -41,7 +41,7 @@ class UnreadParameters:
             limit, block = min(limit, _first_read(self._code, name)) if self._code else 0, block * size
             if limit <= 0:
                 break
-            self._blocks.insert(0, (limit, block))
+            self.blocks.insert(0, (limit, block))
 
     def fails_until(self, number: int, raised: TracebackType | None) -> int:
         """The number of the next instance that may not fail like this one.
@@ -50,13 +50,12 @@ class UnreadParameters:
             number: the number of the instance.
             raised: the traceback of the exception by which its guard failed.
         """
-        if self._blocks:
-            while raised is not None and raised.tb_frame.f_code is not self._code:
-                raised = raised.tb_next
-            if raised is not None:
-                for limit, block in self._blocks:
-                    if raised.tb_lasti < limit:
-                        return number - number % block + block
+        while raised is not None and raised.tb_frame.f_code is not self._code:
+            raised = raised.tb_next
+        if raised is not None:
+            for limit, block in self.blocks:
+                if raised.tb_lasti < limit:
+                    return number - number % block + block
         return number + 1
 
 

@@ -98,13 +98,16 @@ class Probe:
         try:
             cheap = CHEAP * self.price(chosen[:TOGETHER], until - seconds / 2)
             for number, state in enumerate(chosen, 1):
-                learned.append(self.learn(state))
-                if time.thread_time() > until:
+                its = self.learn(state, until)
+                if its is None:
                     break
+                learned.append(its)
                 if number % TOGETHER == 0 and fmean(each.seconds for each in learned[-TOGETHER:]) < cheap:
                     return self._absent_ones(learned) < worked
         except (EvaluationFailed, OpaqueRuleFound):  # the engine that explores the state reports it
             return True
+        if not learned:
+            return False
         self._at_first = self._at_first or fmean(each.paths for each in learned[: len(learned) // 4 + 1])
         later = learned[len(learned) // 2 :]
         falling = fmean(each.paths for each in later) < FALLING * self._at_first
@@ -140,8 +143,8 @@ class Probe:
             seconds.append(time.thread_time() - began)
         return fmean(seconds)
 
-    def learn(self, state: Values) -> Learned:
-        """Learn the paths of a state that are not known yet.
+    def learn(self, state: Values, until: float) -> Learned | None:
+        """Learn the paths of a state that are not known yet; None if this time has come first.
 
         Raises:
             EvaluationFailed: an evaluation gave two results.
@@ -151,6 +154,8 @@ class Probe:
         registers = [*words, *words, self._recorder.no_step]
         paths, seconds = 0, 0.0
         for each in self._present(state):
+            if time.thread_time() > until:
+                return None
             if not self._is_known(each.root, registers):
                 began, node = time.thread_time(), each.root
                 recorded = each.record(registers)
