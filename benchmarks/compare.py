@@ -222,7 +222,7 @@ def main() -> int:
     asked = parser.parse_args()
     runs = MODELS[asked.model]
     if unknown := [name for name in asked.only or () if name not in runs]:
-        parser.error(f"{asked.model} has no {', '.join(unknown)}, but {', '.join(runs)}")
+        parser.error(f"{asked.model} has no {'; '.join(unknown)}. It has: {'; '.join(runs)}")
     names = installed([name for name in asked.only or runs if name not in asked.without])
     if not names:
         parser.error("no program is left")
