@@ -119,9 +119,10 @@ long-pictures: PART = $(addprefix tests/spec/test_,explorer.py trace_formats.py 
 kafka: $(COMPILED)  ## compare Kafka's own classes with the specification, in full for the newest release; minutes
 	$(TEST) tests/kafka
 
-bench: $(STAMP)  ## compare the engines with a hand-written search and SPIN, and measure scaling and first starts; minutes
-	$(BIN)/python -m benchmarks.compare 3-2-2-2
-	$(BIN)/python -m benchmarks.compare 3-3-3-2 --without reference --without spark
+bench: $(STAMP)  ## compare the engines with hand-written searches, SPIN and Stateright, and measure scaling and first starts; minutes
+	$(BIN)/python -m benchmarks.compare kip-320 3-2-2-2
+	$(BIN)/python -m benchmarks.compare kip-320 3-3-3-2 --without reference --without spark
+	$(BIN)/python -m benchmarks.compare two-phase-commit 8 --without reference
 	$(BIN)/python -m benchmarks.scaling
 	$(BIN)/python -m benchmarks.start
 

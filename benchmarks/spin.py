@@ -1,22 +1,51 @@
-"""`kip320.pml` under SPIN: translated, compiled, run, and read.
+"""A model in Promela under SPIN: translated, compiled, run, and read.
 
-`python -m benchmarks.spin 3-2-2-2 [SEARCH]...` does this for some bounds: brokers, log size, records, highest leader
-epoch.
+`python -m benchmarks.spin kip-320 3-2-2-2 [SEARCH]...` does this for a model and its bounds, which `kip_320` and
+`two_phase_commit` name.
 """
 
 from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-MODEL: Final = Path(__file__).with_name("kip320.pml")
+from benchmarks import process
+
+
+class Model(NamedTuple):
+    """A model in Promela with its bounds."""
+
+    file: str
+    """The name of the file beside this one."""
+    macros: Mapping[str, int]
+
+
+def kip_320(brokers: int, log_size: int, max_records: int, max_leader_epoch: int) -> Model:
+    """Replication under kip-320."""
+    record_bits = (max_records * (max_leader_epoch + 1)).bit_length()
+    return Model(
+        "kip320.pml",
+        {
+            "BROKERS": brokers,
+            "LOG_SIZE": log_size,
+            "MAX_RECORDS": max_records,
+            "MAX_LEADER_EPOCH": max_leader_epoch,
+            "RECORD_BITS": record_bits,
+        },
+    )
+
+
+def two_phase_commit(managers: int) -> Model:
+    """Two-phase commit."""
+    return Model("two_phase_commit.pml", {"MANAGERS": managers})
+
+
+MODELS: Final[Mapping[str, Callable[..., Model]]] = {"kip-320": kip_320, "two-phase-commit": two_phase_commit}
 
 
 class Search(NamedTuple):
@@ -48,6 +77,7 @@ class Found(NamedTuple):
     """States on the longest of the shortest paths; a depth-first search does not know it."""
     seconds: float
     """Seconds of the search alone."""
+    processor_seconds: float
     compiling: float
     """Seconds of SPIN and the C compiler before it."""
     megabytes: float
@@ -60,38 +90,25 @@ def missing() -> str:
     return f"no {' and no '.join(wanted)} here: apt-get install spin gcc" if wanted else ""
 
 
-def explore(brokers: int, log_size: int, max_records: int, max_leader_epoch: int, search: str = "bfs") -> Found:
+def explore(model: Model, search: str = "bfs") -> Found:
     """Explore all states.
 
     Raises:
         RuntimeError: a tool fails, a property does not hold, or the search was not exact or not complete.
     """
-    bounds = {
-        "BROKERS": brokers,
-        "LOG_SIZE": log_size,
-        "MAX_RECORDS": max_records,
-        "MAX_LEADER_EPOCH": max_leader_epoch,
-        "RECORD_BITS": (max_records * (max_leader_epoch + 1)).bit_length(),
-    }
     how = SEARCHES[search]
+    macros = [f"-D{name}={value}" for name, value in model.macros.items()]
+    source = str(Path(__file__).with_name(model.file))
     with tempfile.TemporaryDirectory() as directory:
-        before = time.perf_counter()
-        _run(directory, "spin", *(f"-D{name}={value}" for name, value in bounds.items()), "-o3", "-a", str(MODEL))
-        _run(directory, "cc", *ALWAYS, *how.compiler, "-o", "pan", "pan.c")
-        compiled = time.perf_counter()
-        said = _run(directory, "./pan", HASH_TABLE, *how.options)
-        ended = time.perf_counter()
-    return _read(said, search, ended - compiled, compiled - before)
+        translated = process.run(directory, "spin", *macros, "-o3", "-a", source)
+        compiled = process.run(directory, "cc", *ALWAYS, *how.compiler, "-o", "pan", "pan.c")
+        done = process.run(directory, "./pan", HASH_TABLE, *how.options)
+    return _read(done, search, translated.seconds + compiled.seconds)
 
 
-def _run(directory: str, *command: str) -> str:
-    done = subprocess.run(command, cwd=directory, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(f"{' '.join(command)}: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
+def _read(done: process.Finished, search: str, compiling: float) -> Found:
+    said = done.output
 
-
-def _read(said: str, search: str, seconds: float, compiling: float) -> Found:
     def number(pattern: str) -> float:
         found = re.search(pattern, said, re.MULTILINE)
         if found is None:
@@ -105,7 +122,8 @@ def _read(said: str, search: str, seconds: float, compiling: float) -> Found:
         distinct=int(number(r"^ *(\S+) states, stored$")),
         generated=int(number(r"^ *(\S+) transitions")),
         depth=int(number(r"depth reached (\d+)")) + 1 if search.startswith("bfs") else None,
-        seconds=seconds,
+        seconds=done.seconds,
+        processor_seconds=done.processor_seconds,
         compiling=compiling,
         megabytes=number(r"^ *(\S+)\s+total (?:actual|shared) memory usage"),
     )
@@ -116,10 +134,10 @@ def main(arguments: Sequence[str]) -> int:
     if why := missing():
         print(f"SPIN is left out: {why}")
         return 0
-    short, *searches = arguments or ["3-2-2-2"]
-    brokers, log_size, max_records, max_leader_epoch = map(int, short.split("-"))
+    name, bounds, *searches = arguments or ["kip-320", "3-2-2-2"]
+    model = MODELS[name](*map(int, bounds.split("-")))
     for search in searches or SEARCHES:
-        found = explore(brokers, log_size, max_records, max_leader_epoch, search)
+        found = explore(model, search)
         print(f"{search}: {found}", flush=True)
     return 0
 

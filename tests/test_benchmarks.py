@@ -10,7 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import controller_events, kip320, natural, rounds, spin, table_sizes, what_if
+from benchmarks import (
+    compare,
+    controller_events,
+    kip320,
+    natural,
+    plain_c,
+    process,
+    rounds,
+    spin,
+    stateright,
+    table_sizes,
+    what_if,
+)
 from spec.atlas.instances import PinnedInstance, instances
 from spec.what_if.events import Crash
 from spec.what_if.known_cluster import KnownCluster, complete
@@ -22,6 +34,8 @@ from statemachines.messages.topic_partition import TopicPartition
 
 BOUNDS = ("brokers", "log_size", "max_records", "max_leader_epoch")
 PINNED = {each.name: each for each in instances()}
+PUBLISHED = (288, 1_146, 11)
+"""Two-phase commit of three managers: distinct and generated states, and the depth [examples/two_phase_commit.py]."""
 
 
 def pinned(short: str) -> tuple[PinnedInstance, dict[str, int]]:
@@ -44,9 +58,83 @@ def test_the_port_to_plain_python_has_the_pinned_figures(short: str) -> None:
 def test_the_port_to_promela_has_the_pinned_figures(search: str) -> None:
     """An added process counter or a forgotten helper variable would make more states."""
     instance, bounds = pinned("2-2-2-2")
-    found = spin.explore(**bounds, search=search)
+    found = spin.explore(spin.kip_320(**bounds), search)
     assert (found.distinct, found.generated) == (instance.distinct_states, instance.generated_states)
     assert found.depth in (None, instance.depth)
+
+
+@pytest.mark.skipif(bool(spin.missing()), reason=spin.missing())
+@pytest.mark.parametrize("search", ["bfs", "dfs"])
+def test_two_phase_commit_in_promela_has_the_published_figures(search: str) -> None:
+    """TLC's for three managers; a depth-first search does not know the depth."""
+    found = spin.explore(spin.two_phase_commit(3), search)
+    assert (found.distinct, found.generated) == PUBLISHED[:2]
+    assert found.depth in (None, PUBLISHED[2])
+
+
+@pytest.mark.skipif(bool(plain_c.missing()), reason=plain_c.missing())
+def test_two_phase_commit_in_c_has_the_published_figures() -> None:
+    """TLC's; with six managers, the search has to enlarge its table."""
+    assert plain_c.explore(3)[:3] == PUBLISHED
+    assert plain_c.explore(6).distinct == 50_816
+
+
+@pytest.mark.long
+def test_two_phase_commit_of_stateright_has_the_published_figures() -> None:
+    """It is the same model, and all its threads together visit each state once."""
+    if why := stateright.missing():
+        pytest.skip(why)
+    assert stateright.explore(managers=3, threads=1)[:3] == PUBLISHED
+    assert stateright.explore(managers=6, threads=2).distinct == 50_816
+
+
+ROW = compare.Row(*PUBLISHED, seconds=1.0, processor_seconds=1.0, bytes_per_state=8.0)
+
+
+@pytest.mark.parametrize(
+    ("other", "same"),
+    [
+        (ROW._replace(seconds=2.0, keeps="fingerprints"), True),
+        (ROW._replace(depth=None), True),
+        (ROW._replace(depth=12), False),
+        (ROW._replace(distinct=287), False),
+        (ROW._replace(generated=1_147), False),
+    ],
+)
+def test_a_comparison_fails_if_counts_differ(
+    other: compare.Row, same: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit code says so, after the table."""
+    monkeypatch.setitem(
+        compare.MODELS, "two-phase-commit", {"one": lambda managers: ROW, "other": lambda managers: other}
+    )
+    monkeypatch.setattr(compare, "alone", lambda run, bounds: run(*bounds))
+    monkeypatch.setattr("sys.argv", ["compare", "two-phase-commit", "3"])
+    assert compare.main() == (0 if same else 1)
+    assert f"{other.distinct:,}" in capsys.readouterr().out
+
+
+def test_a_failed_program_says_why(tmp_path: Path) -> None:
+    """With its output and its errors; a program that succeeds has only its output."""
+    with pytest.raises(RuntimeError, match=r"exit code 3\nfound\nlost"):
+        process.run(tmp_path, "sh", "-c", "echo found; echo lost >&2; exit 3")
+    assert process.run(tmp_path, "sh", "-c", "echo found; echo lost >&2").output == "found\n"
+
+
+def test_a_program_without_its_tool_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One line names the tool, and the others are compared."""
+    monkeypatch.setitem(compare.TOOLS, "SPIN", lambda: "no spin here")
+    assert compare.installed(["reference", "SPIN bfs", "local", "SPIN dfs"]) == ["reference", "local"]
+    assert capsys.readouterr().out == "SPIN is left out: no spin here\n"
+
+
+def test_the_engines_are_compared_on_two_phase_commit() -> None:
+    """Each in a process of its own."""
+    names = "reference", "local"
+    rows = compare.measure({name: compare.MODELS["two-phase-commit"][name] for name in names}, bounds=(3,), repeat=1)
+    assert {row[:3] for row in rows.values()} == {PUBLISHED}
 
 
 def test_an_instance_is_run_as_it_is_pinned() -> None:
