@@ -202,6 +202,7 @@ def _result(
         bounds={"max_states": options.max_states, "max_depth": options.max_depth},
         symmetry=options.symmetry,
         compared=found.compared,
+        folds=found.folds,
         wants_every_action=_wants_every_action(model, named),
         accept_vacuous=accepted,
         accepted=tuple(text for name, text in never if name in accepted) if found.ended == "complete" else (),

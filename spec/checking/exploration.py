@@ -114,6 +114,8 @@ class Exploration:
     bytes_per_state: float | None = None
     compared: str = ""
     """What was compared to justify merging orbits, in words; empty without symmetry."""
+    folds: str = ""
+    """Which rules were recorded as folds, and what of them was compared besides paths, in words; empty if none."""
     compile_seconds: float = 0.0
     """Seconds of compiling, before or beside exploring, beyond `statistics.seconds`; 0 if all was compiled."""
     kept: str = ""

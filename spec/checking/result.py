@@ -300,6 +300,8 @@ class Result(BaseResult):
     """The figures of each level."""
     jobs: Jobs | None = None
     """How much Spark did in jobs; see `Exploration.jobs`."""
+    folds: str = ""
+    """Which rules were recorded as folds, and what was compared of them; see `Exploration.folds`."""
     advice: str = ""
     """Why the search ran mostly in plain Python; see `Exploration.advice`."""
     profile: tuple[RuleProfile, ...] = ()
@@ -318,6 +320,8 @@ class Result(BaseResult):
         )
         if self.compared:
             yield labelled("symmetry", self.compared)
+        if self.folds:
+            yield labelled("folds", self.folds)
         if self.jobs is not None:
             yield Line("  ", _by_jobs(self.jobs))
         if self.advice:
@@ -359,6 +363,7 @@ class Result(BaseResult):
             "bytes_per_state": self.bytes_per_state,
             **self._found(),
             "without_effect": list(self.without_effect),
+            "folds": self.folds or None,
             "advice": self.advice or None,
             "profile": to_json(self.profile),
         }

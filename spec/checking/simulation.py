@@ -144,6 +144,7 @@ class Simulation(BaseResult):
             "bytes_per_state": None,
             **self._found(),
             "without_effect": None,
+            "folds": None,
             "advice": None,
             "profile": None,
             "simulation": {

@@ -33,6 +33,7 @@ from spec.checking.exploration import (
 from spec.checking.local.arrays import StateRanges
 from spec.checking.local.begun import Begun
 from spec.checking.local.compiling import EXPLORING, LATER, compile_progress, compiled, is_compiled, kernels_for
+from spec.checking.local.fold_samples import OF_A_LEVEL, FoldSamples
 from spec.checking.local.jit import Array
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
@@ -232,6 +233,7 @@ class _Search:
         self.tunings = list(TUNINGS)
         self.pool = WorkerPool(self.tables, self.visited, workers, threads, max(0, budget.left))
         budget.require(ROOM, "the local engine")
+        self.samples = FoldSamples(self.tables)
         self.seeker = self.seeker_of(self.tables)
         self.seeks = is_compiled(LATER, kernels_for(model, symmetry=options.symmetry))
         """Whether the seeker's kernel is there."""
@@ -398,7 +400,12 @@ class _Search:
             self.python += time.perf_counter() - began
 
     def spot_check(self) -> None:
-        """Compare some states of the newest level under other names, besides the learned paths."""
+        """Compare some states of the newest level with plain evaluation, and under other names."""
+        began = time.perf_counter()
+        if self.samples.needed:
+            for state in self.visited.some(len(self.visited.levels), OF_A_LEVEL)[:OF_A_LEVEL].tolist():
+                self.samples.compare(state)
+            self.python += time.perf_counter() - began
         if self.symmetry is None:
             return
         began = time.perf_counter()
@@ -520,6 +527,7 @@ class _Search:
             levels=tuple(each.statistics for each in self.checkpoints if each.statistics.queue),
             jobs=checkpoint.jobs if checkpoint.jobs.levels else None,
             advice=self.advice(),
+            folds=self.samples.summary,
             learned=self.tables.by_rule(),
         )
 

@@ -115,6 +115,8 @@ class Recorder:
         self._iterating: dict[str, int] = {}
         """By rule, the paths that iterate over a set."""
         self.folds_from = FOLDS_FROM if model.folds else 0
+        self.folding: set[str] = set()
+        """The rules whose twins are recorded, by name."""
         self.opaque = {*opaque(model), *model.opaque_rules}
         """The actions and properties that get plain values, by name."""
 
@@ -140,10 +142,7 @@ class Recorder:
             EvaluationFailed: repeated, it gave another result.
             OpaqueRuleFound: it gave another result on lazy values than on plain ones.
         """
-        act = self._acts.get((number, index))
-        if act is None:
-            act = self._acts[number, index] = Act(self.model.actions[number], index)
-        return self._recorded(act, registers)
+        return self._recorded(self._act(number, index), registers)
 
     def of_state(self, instance: Instance, sought: bool, registers: Sequence[int]) -> Recorded:
         """Record an instance of a property of states, in the state in the registers."""
@@ -152,6 +151,20 @@ class Recorder:
     def of_step(self, instance: Instance, sought: bool, registers: Sequence[int]) -> Recorded:
         """Record an instance of a property of steps, for the step and the two states in the registers."""
         return self._recorded(self._judge(instance, sought, over_steps=True), registers)
+
+    def plainly(
+        self, kind: str, number: int, index: int, instance: Instance, sought: bool, registers: Sequence[int]
+    ) -> Recorded:
+        """The outcome on plain values of an instance of an action, or of a property of states or steps; no reads."""
+        action = self._act(number, index) if kind == "action" else None
+        evaluate = action or self._judge(instance, sought, over_steps=kind == "step")
+        return Recorded((), *self._on_plain_values(evaluate, ReadSlots(self._places, registers)))
+
+    def _act(self, number: int, index: int) -> Act:
+        act = self._acts.get((number, index))
+        if act is None:
+            act = self._acts[number, index] = Act(self.model.actions[number], index)
+        return act
 
     @cached_property
     def _names(self) -> dict[int, str]:
@@ -189,6 +202,7 @@ class Recorder:
         """Whether a rule that iterated over a set has so many paths that from now on its twin is recorded."""
         paths = self._iterating[evaluate.rule] = self._iterating.get(evaluate.rule, 0) + 1
         if paths == self.folds_from:
+            self.folding.add(evaluate.rule)
             rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
             every = [each.instances for each in rules]
             self._lazily.fold(next(its for its in every if any(one is evaluate.instance for one in its)))

@@ -241,20 +241,30 @@ class DecisionTables:
         self.paths[number] += 1
         self.seconds[number] += time.perf_counter() - began
 
+    def plainly(self, table: DecisionTable, registers: Sequence[int]) -> Recorded:
+        """The outcome that a table should have for these registers, evaluated on plain values; no reads."""
+        recorded = self.recorder.plainly(
+            table.kind, table.number, table.index, table.instance, table.sought, registers
+        )
+        return self._important(table, recorded)
+
     def _recorded(self, table: DecisionTable, registers: Sequence[int]) -> Recorded:
         if table.kind == "action":
-            recorded = self.recorder.action(table.number, table.index, registers)
-            unimportant = recorded.outcome == CLOSED and not self.seeks_deadlocks
-            return recorded._replace(outcome=USUAL) if unimportant else recorded
+            return self._important(table, self.recorder.action(table.number, table.index, registers))
         if table.kind == "state":
             return self.recorder.of_state(table.instance, table.sought, registers)
         return self.recorder.of_step(table.instance, table.sought, registers)
+
+    def _important(self, table: DecisionTable, recorded: Recorded) -> Recorded:
+        """A path whose outcome is the usual one if a bound forbids the action and nobody asks about deadlocks."""
+        unimportant = table.kind == "action" and recorded.outcome == CLOSED and not self.seeks_deadlocks
+        return recorded._replace(outcome=USUAL) if unimportant else recorded
 
     def by_rule(self) -> dict[str, LearnedRule]:
         """The learning of each action and property, by name."""
         found: dict[str, LearnedRule] = {}
         for number, table in enumerate(self.all):
-            name = self._name_of(table)
+            name = self.name_of(table)
             paths, misses, seconds = found.get(name, LearnedRule())
             found[name] = LearnedRule(
                 paths + self.paths[number], misses + self.misses[number], seconds + self.seconds[number]
@@ -268,10 +278,11 @@ class DecisionTables:
         worst = max(range(len(self.all)), key=lambda number: self.paths[number] + self.misses[number])
         registers = [*state, *state, self.recorder.no_step]
         reads = [slot for slot, _ in self._recorded(self.all[worst], registers).reads]
-        name = self._name_of(self.all[worst])
+        name = self.name_of(self.all[worst])
         return advice(self.model, name, self.by_rule()[name].paths, states, reads)
 
-    def _name_of(self, table: DecisionTable) -> str:
+    def name_of(self, table: DecisionTable) -> str:
+        """The name of its action or property."""
         rules = self.model.actions if table.kind == "action" else self.model.properties
         return rules[table.number].name
 
@@ -334,7 +345,7 @@ class DecisionTables:
             view, edge = code.view, at + 1 + value
         if new:
             self._look(number, new & self._here)
-        outcome = recorded.outcome if recorded.outcome >= 0 else self._effect(recorded.writes)
+        outcome = recorded.outcome if recorded.outcome >= 0 else self.effect(recorded.writes)
         if view[edge] not in (0, -1 - outcome):
             raise self._contradiction(number, registers)
         view[edge] = -1 - outcome
@@ -353,7 +364,18 @@ class DecisionTables:
             graph = self._graphs[number] = Graph.of(self.recorder.aggregates[number], self._nodes)
         return graph
 
-    def _effect(self, writes: Writes) -> int:
+    def after(self, effect: int, state: Sequence[int]) -> list[int]:
+        """The words of the state after an effect; see `traversing.apply`."""
+        words, row = self.words, self.effects.array[2 * self.words * effect : 2 * self.words * (effect + 1)].tolist()
+        after = [word & ~clear | put for word, clear, put in zip(state, row[:words], row[words:], strict=True)]
+        first, last = self.spans.array[2 * effect : 2 * effect + 2].tolist()
+        copies = self.copies.array.reshape(-1, len(CopiedSlot))[first:last].tolist()
+        for source, source_shift, target, shift, mask in copies:
+            after[target] |= (state[source] >> source_shift & mask) << shift
+        return after
+
+    def effect(self, writes: Writes) -> int:
+        """The number of the effect with these writes."""
         key = tuple(sorted(writes.items()))
         number = self._effects.get(key)
         if number is None:
@@ -403,7 +425,7 @@ class DecisionTables:
     def _contradiction(self, number: int, registers: Sequence[int]) -> EvaluationFailed:
         table, layout = self.all[number], self.model.layout
         named = table.kind == "action"
-        what = str(self.model.actions[table.number].step(table.index)) if named else self._name_of(table)
+        what = str(self.model.actions[table.number].step(table.index)) if named else self.name_of(table)
         state = PackedState.of_words(layout, registers[: self.words])
         cause = "it is not deterministic: done twice with the same values, it gave two results"
         return EvaluationFailed(what, cause, self.model.show(state.values))

@@ -28,7 +28,7 @@ from spec.language import Specification, SpecificationError
 from spec.testing import Violation, as_state_machine
 from spec.testing.walk import Walk, WalkedGraph
 
-ITS_OWN = {"advice", "engine", "seconds", "compile_seconds", "bytes_per_state", "jobs", "opaque_rules"}
+ITS_OWN = {"advice", "engine", "folds", "seconds", "compile_seconds", "bytes_per_state", "jobs", "opaque_rules"}
 """Fields of a result in which engines may differ."""
 
 RUNS, STEPS = 12, 12

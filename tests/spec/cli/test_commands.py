@@ -264,7 +264,7 @@ def test_json_is_as_promised(ask: Ask) -> None:
         *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
         *("properties", "actions", "counterexample", "counterexamples", "shown"),
-        *("opaque_rules", "known", "without_effect", "advice", "profile"),
+        *("opaque_rules", "known", "without_effect", "folds", "advice", "profile"),
     ]
     assert (found.pop("counterexamples"), found.pop("shown")) == ([found["counterexample"]], None)
     figures = ("seconds", "states_per_second")
@@ -283,6 +283,7 @@ def test_json_is_as_promised(ask: Ask) -> None:
         "opaque_rules": [],
         "known": [],
         "without_effect": [],
+        "folds": None,
         "advice": None,
         "profile": [],
         "engine": "reference",
