@@ -43,6 +43,9 @@ from spec.language.words import Step
 
 FOLDS_FROM = 1_000
 """The paths over a set from which on a rule's twin is recorded (`folds`). Fewer take less time than making twins."""
+RARE = 100
+"""But if fewer than one state in so many needed such a path, the rule stays as it is: few more are expected, and all
+paths so far would be recorded anew."""
 
 
 class Recorded(NamedTuple):
@@ -115,6 +118,8 @@ class Recorder:
         self._iterating: dict[str, int] = {}
         """By rule, the paths that iterate over a set."""
         self.folds_from = FOLDS_FROM if model.folds else 0
+        self.states = 0
+        """The states expanded so far, if that is known."""
         self.folding: set[str] = set()
         """The rules whose twins are recorded, by name."""
         self.opaque = {*opaque(model), *model.opaque_rules}
@@ -201,12 +206,14 @@ class Recorder:
     def _begins_to_fold(self, evaluate: Evaluated) -> bool:
         """Whether a rule that iterated over a set has so many paths that from now on its twin is recorded."""
         paths = self._iterating[evaluate.rule] = self._iterating.get(evaluate.rule, 0) + 1
-        if paths == self.folds_from:
-            self.folding.add(evaluate.rule)
-            rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
-            every = [each.instances for each in rules]
-            self._lazily.fold(next(its for its in every if any(one is evaluate.instance for one in its)))
-        return paths == self.folds_from
+        few = not self.folds_from or paths < self.folds_from or paths * RARE < self.states
+        if few or evaluate.rule in self.folding:
+            return False
+        self.folding.add(evaluate.rule)
+        rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
+        every = [each.instances for each in rules]
+        self._lazily.fold(next(its for its in every if any(one is evaluate.instance for one in its)))
+        return True
 
     def _outcome(self, evaluate: Evaluated, seen: ReadSlots) -> tuple[int, Writes, bool]:
         """The outcome, and the writes; and whether they come from lazy values."""

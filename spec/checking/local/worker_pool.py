@@ -413,7 +413,7 @@ class WorkerPool:
         if not self.learning.acquire(blocking=wait):
             return False
         try:
-            self.budget.expanded = self.visited.size - self.queue
+            self.budget.expanded = self.tables.recorder.states = self.visited.size - self.queue
             if self.budget.allows:
                 self._learn(worker)
             else:

@@ -67,6 +67,14 @@ def test_the_result_says_what_was_compared() -> None:
     assert not check(Piles(), engine=LocalEngine(1), keep_going=True, folds=False).folds
 
 
+def test_rules_whose_paths_are_rare_do_not_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their paths so far would be recorded anew."""
+    monkeypatch.setattr(recording, "FOLDS_FROM", 5)
+    assert explored(LocalEngine(1)).folds
+    monkeypatch.setattr(recording, "RARE", -1)  # however few states there are
+    assert not explored(LocalEngine(1)).folds
+
+
 def test_a_wrong_graph_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules are then evaluated in plain Python, and the result is right."""
     right = Graph.of
