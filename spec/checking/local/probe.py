@@ -32,6 +32,8 @@ CHEAP: Final = 0.5
 """A state that is learned in this share of the time that plain Python takes for it: learning pays at once."""
 FALLING: Final = 0.4
 """The share of the first states' new paths that later ones may have if learning is expected to pay in the end."""
+ABSENT: Final = 20
+"""The instances chosen at random to measure what absent ones cost."""
 UNKNOWN, END = -1, -2
 """In place of a slot: nothing is known from here on; a path ends here."""
 
@@ -103,7 +105,7 @@ class Probe:
                     break
                 learned.append(its)
                 if number % TOGETHER == 0 and fmean(each.seconds for each in learned[-TOGETHER:]) < cheap:
-                    return self._absent_ones(learned) < worked
+                    return self._absent_ones(state) < worked
         except (EvaluationFailed, OpaqueRuleFound):  # the engine that explores the state reports it
             return True
         if not learned:
@@ -112,13 +114,24 @@ class Probe:
         later = learned[len(learned) // 2 :]
         falling = fmean(each.paths for each in later) < FALLING * self._at_first
         pays = falling or fmean(each.seconds for each in later) < cheap
-        return pays and self._absent_ones(learned) < worked
+        return pays and self._absent_ones(chosen[0]) < worked
 
-    def _absent_ones(self, learned: Sequence[Learned]) -> float:
-        """The seconds that it would take to learn a path for each instance that was in no state."""
-        number = sum(rule.instances.size for rule in self._rules) - len(self._instances)
-        price = sum(each.seconds for each in learned) / max(1, sum(each.paths for each in learned))
-        return number * price
+    def _absent_ones(self, state: Values) -> float:
+        """The seconds that it would take to learn a path for each instance that was in no state.
+
+        A path of an absent instance is mostly short, so some are recorded in this state, and measured.
+        """
+        sizes = [min(rule.instances.size, 1 << 62) for rule in self._rules]  # larger ones have no tables
+        number, random, seconds = sum(sizes) - len(self._instances), Random(self._states), list[float]()
+        words = PackedState.of_values(self._model.layout, state).words
+        registers = [*words, *words, self._recorder.no_step]
+        for rule in random.choices(range(len(sizes)), sizes, k=ABSENT if number else 0):
+            index = random.randrange(sizes[rule])
+            if (rule, index) not in self._instances:
+                began = time.thread_time()
+                self._recording(rule, index)(registers)
+                seconds.append(time.thread_time() - began)
+        return number * fmean(seconds) if seconds else 0.0
 
     def advice(self, state: Values) -> str:
         """The action or property that took the most paths, and what it reads, for example in this state."""
