@@ -55,6 +55,7 @@ KINDS: dict[str, Any] = {
     "opaque_rules": list,
     "known": list,
     "without_effect": list,
+    "folds": (str, type(None)),
     "advice": (str, type(None)),
     "profile": list,
 }
@@ -128,6 +129,7 @@ def test_a_result_by_hand() -> None:
         "opaque_rules": [],
         "known": [],
         "without_effect": [],
+        "folds": None,
         "advice": None,
         "profile": [],
         "engine": "reference",
