@@ -39,7 +39,7 @@ YARDSTICKS: Final = {
 }
 """The programs to compare with, and their names in a narrow column."""
 TOOLS: Final = {"plain C": plain_c.missing, "SPIN": spin.missing, "Stateright": stateright.missing}
-"""How the names of the programs that need a tool begin, and what is missing of the tool."""
+"""By the first words of a program's name, a function that says which tool the program lacks."""
 
 
 class Row(NamedTuple):

@@ -25,7 +25,7 @@ class Found(NamedTuple):
 
 
 def missing() -> str:
-    """What is missing, in one line with the remedy; empty if nothing is missing."""
+    """The missing tool and how to install it, in one line; empty if the tool is there."""
     return "" if shutil.which("cc") else "no cc here: apt-get install gcc"
 
 

@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
 
 def missing() -> str:
-    """What is missing, in one line with the remedy; empty if nothing is missing. Fetches Stateright's package."""
+    """Fetch Stateright's package. Returns what is missing and how to install it, in one line; empty if nothing."""
     if shutil.which("cargo") is None:
         return "no cargo here: install Rust"
     _write("Cargo.toml", MANIFEST)

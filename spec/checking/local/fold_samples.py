@@ -32,7 +32,7 @@ class FoldSamples:
 
     @property
     def summary(self) -> str:
-        """What was compared, in words; empty if nothing was."""
+        """The rules and the number of states, as a sentence for the result; empty if no state was compared."""
         if not self.states:
             return ""
         rules = ", ".join(sorted(self._tables.recorder.folding))

@@ -30,7 +30,7 @@ from spec.checking.local.lazy import ReadSlots, Unknown
 LARGEST: Final = 4_096
 """The most nodes of a graph: the number of members of a set of 90 elements has that many."""
 MANY: Final = 64
-"""Partial results of which half must be reached on two ways; otherwise the graph would grow like a tree."""
+"""With more partial results than this, a graph is made only if it has at most half as many as a tree."""
 MOST: Final = 10_000
 """The most aggregates of a specification."""
 

@@ -64,7 +64,7 @@ class Aggregation:
     def __init__(self, purity: Purity, aggregates: Aggregates):
         self._purity, self._aggregates = purity, aggregates
         self._in_vain: dict[CodeType, int] = {}
-        """By body, how often it was tried as long as that had no effect on what is read; -1 if it had."""
+        """By body, the number of trials that had no effect; -1 once a trial had one."""
 
     def aggregate(
         self,
@@ -80,8 +80,8 @@ class Aggregation:
         Args:
             kind: the kind of aggregate.
             builtin: what the author calls; it may be something else by the name of a builtin.
-            of: what is gone through; all but a state's set goes to `plainly`.
-            plainly: does the same without aggregates, for what is gone through.
+            of: the iterable; unless it is a set of the state, `plainly` handles it.
+            plainly: computes the same from the iterable, without aggregates.
             body: says what an element contributes; without it, the element does.
             calls: the members that the body calls.
         """
@@ -108,7 +108,7 @@ class Aggregation:
         """How a loop over a set ends.
 
         Args:
-            of: what is gone through.
+            of: the iterable.
             step: a turn of the loop, given the element and the variables before.
             variables: their values before the loop.
             calls: the members that the step calls.

@@ -22,6 +22,7 @@ from spec.checking.exploration import Exploration, Options
 from spec.checking.local import LocalEngine
 from spec.checking.local.arrays import Outbox
 from spec.checking.local.visited import Visited
+from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
@@ -47,7 +48,7 @@ from tests.spec.checking.local.comparing import agreed, explored, in_small_piece
 from tests.spec.checking.test_model import ACTIONS, PROPERTIES, Shop, chance, watching
 from tests.spec.checking.test_reference import PROPERTIES as OF_TABLES
 from tests.spec.checking.test_reference import tables
-from tests.spec.toys import TOYS, RaisingAction, RaisingProperty, Retrying, WrongStart
+from tests.spec.toys import TOYS, RaisingAction, RaisingProperty, Retrying, Walkers, WrongStart
 
 BOUNDS: list[dict[str, Any]] = [
     {},
@@ -548,6 +549,21 @@ def test_a_successor_that_equals_its_state_is_not_sent(monkeypatch: pytest.Monke
     toy = Retrying()
     generated = explored(LocalEngine(1), toy, keep_going=True)["statistics"][1]
     assert sum(sent) == generated - steps_that_change_nothing(toy)
+
+
+def test_outboxes_grow_with_the_visited_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that was sent is lost."""
+    rooms, grow = list[int](), WorkerPool._grow
+
+    def noted(pool: WorkerPool) -> None:
+        grow(pool)
+        rooms.append(pool.sent.room)
+        assert {worker.outbox.room for worker in pool.workers} == {pool.sent.room}
+
+    monkeypatch.setattr(WorkerPool, "_grow", noted)
+    monkeypatch.setattr(WorkerPool, "_room", lambda pool, workers: 32 << min(8, len(pool.visited.levels)))
+    agreed(Walkers(starts=2, far=7), keep_going=True)
+    assert rooms[0] < 256 < rooms[-1]
 
 
 def steps_that_change_nothing(specification: Specification) -> int:

@@ -23,7 +23,7 @@ import pytest
 from spec.checking.auto import AutoEngine
 from spec.checking.local import LocalEngine, begun, expanding, jit, seeking, storing, tables, visited, worker_pool
 from spec.checking.local import engine as local
-from spec.checking.local.arrays import MET, Cursor, Outbox, WorkerOutput
+from spec.checking.local.arrays import MET, Cursor, Outbox, Scratch, WorkerOutput
 from spec.checking.local.begun import Begun
 from spec.checking.local.expanding import FULL
 from spec.checking.local.lazy import Copy
@@ -364,6 +364,11 @@ def a_level_is_dropped(complete: Any, self: Visited, *args: Any) -> int:
     if len(self.levels) == 3:
         self.levels[-1] = self.levels[-1][:0]
     return states
+
+
+@instead(Scratch, "forget", shown_by="jugs")
+def workers_remember_what_other_masks_left(forget: Any, scratch: Scratch) -> None:
+    pass
 
 
 @instead(worker_pool, "_work_items", shown_by="walkers")

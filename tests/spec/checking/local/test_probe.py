@@ -42,6 +42,15 @@ class FewOfMany(Specification[Lamps]):
         return ticket > 2
 
 
+class DearWherePresent(FewOfMany):
+    """A present instance takes a hundred times as long as an absent one."""
+
+    @invariant(ticket=lambda self, s: (3, 4))
+    def is_high(self, s: Lamps, ticket: Ticket) -> bool:
+        """Each of them."""
+        return ticket > 2 and sum(range(1_000_000)) > 0
+
+
 STATES = [*product((False, True), repeat=8)]
 
 
@@ -61,3 +70,9 @@ def test_absent_instances_must_be_affordable() -> None:
     model = Model(FewOfMany())
     assert Probe(model, model.numbers(["is_high"])).pays(STATES, 10.0, inf)
     assert not Probe(model, model.numbers(["is_high"])).pays(STATES, 10.0, 0.0)
+
+
+def test_absent_instances_are_not_priced_like_present_ones() -> None:
+    """At that price, ten thousand of them would take half a minute."""
+    model = Model(DearWherePresent())
+    assert Probe(model, model.numbers(["is_high"])).pays(STATES, 10.0, 10.0)
