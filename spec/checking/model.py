@@ -219,7 +219,7 @@ class Model:
         self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
         self.under_way = CurrentEvaluation()
         self.folds = folds
-        """Whether engines that learn leave out memberships that do not matter (`spec.checking.local.folds`)."""
+        """Whether engines that learn leave out what does not matter to a loop (`spec.checking.local.folds`)."""
         self.opaque_rules = set[str]()
         """Names of actions and properties that were found to give other results on lazy values than on plain ones.
         Engines that learn evaluate them on plain values."""

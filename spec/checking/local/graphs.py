@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,16 +30,18 @@ class Graph(NamedTuple):
     @classmethod
     def of(cls, aggregate: Aggregate, forms: Sequence[int]) -> Graph:
         """The graph of an aggregate, given the form of each slot in a node."""
-        nodes, results = len(aggregate.nodes), len(aggregate.results)
-        begins = np.append(np.arange(nodes) * 3, 3 * nodes + np.arange(results) * 2)
-        code = np.full(3 * nodes + 2 * results, NOTHING, np.int32)
-        asked = np.fromiter(chain.from_iterable(aggregate.nodes), np.int64, 3 * nodes).reshape(-1, 3)
-        each = code[: 3 * nodes].reshape(-1, 3)
-        each[:, 0] = np.array(forms, np.int64)[asked[:, 0]]
-        each[:, 1:] = begins[asked[:, 1:]]
+        slots = np.array([node.slot for node in aggregate.nodes], np.int64)
+        nodes = np.array(forms, np.int64)[slots]
+        edges_of = 1 << (nodes >> 16)
+        ends = np.cumsum(np.concatenate([edges_of + 1, np.full(len(aggregate.results), 2)]))
+        begins = np.concatenate([[0], ends[:-1]])
+        code = np.full(ends[-1], NOTHING, np.int32)
         edges = np.zeros_like(code)
-        edges[: 3 * nodes].reshape(-1, 3)[:, 1:] = 1
-        return cls(code, edges, begins, 3 * nodes, sum(1 << slot for slot in aggregate.slots))
+        code[begins[: len(nodes)]] = nodes
+        for begin, node in zip(begins.tolist(), aggregate.nodes, strict=False):
+            its = slice(begin + 1, begin + 1 + len(node.edges))
+            code[its], edges[its] = begins[list(node.edges)], 1
+        return cls(code, edges, begins, int(begins[len(nodes)]), sum(1 << slot for slot in aggregate.sizes))
 
     def result(self, at: int, number: int) -> int:
         """The place of the edge from a result, if the graph begins at an offset."""

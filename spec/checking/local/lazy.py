@@ -44,7 +44,7 @@ class ReadSlots(dict[int, int]):
     Aggregates (`folds.aggregates`) are among them, numbered after all slots.
     """
 
-    __slots__ = ("held", "iterated", "left_out", "places", "registers", "trying", "within")
+    __slots__ = ("held", "iterated", "left_out", "places", "registers", "supposed", "trying", "within")
 
     def __init__(self, places: abc.Sequence[tuple[int, int, int]], registers: abc.Sequence[int]):
         self.places, self.registers = places, registers
@@ -54,15 +54,20 @@ class ReadSlots(dict[int, int]):
         self.left_out: set[int] = set()
         """Memberships that were not read because they do not matter (`folds`), unless they were read later."""
         self.within: dict[int, int] = {}
-        """Memberships on which the aggregates depend, with their codes."""
+        """Slots on which the aggregates depend, with their codes."""
         self.iterated = False
         """Whether code iterated over a set, or counted its members."""
         self.trying = 0
         """While code is only tried, and may read nothing that is not known (`folds`): the number of elements for it,
         multiplied where such code tries other code. Otherwise 0."""
+        self.supposed: dict[int, int] = {}
+        """Codes that code which is only tried finds in slots that are not known. Meanwhile lazy values remember
+        nothing."""
 
     def __missing__(self, slot: int) -> int:
         if self.trying:
+            if slot in self.supposed:
+                return self.supposed[slot]
             raise Unknown(slot)
         register, shift, mask = self.places[slot]
         code = self[slot] = self.registers[register] >> shift & mask
@@ -285,8 +290,10 @@ class LazySequence(Lazy):
         values = self.values
         if values is None:
             assert self.whole is not None
-            values, self.lenses = self.whole.parts_in(self.seen)
-            self.values = values
+            values, lenses = self.whole.parts_in(self.seen)
+            self.lenses = lenses
+            if not self.seen.supposed:
+                self.values = values
         return values
 
     def _plain(self) -> tuple[Any, ...]:
@@ -317,7 +324,9 @@ class LazySequence(Lazy):
         value = values[number]
         if value is UNREAD:
             lens: Any = self.lenses[number]
-            value = values[number] = lens.look(self.seen)
+            value = lens.look(self.seen)
+            if not self.seen.supposed:
+                values[number] = value
         return value
 
     def _beside(self, other: Any) -> tuple[list[Any], tuple[Lens | None, ...]] | None:
@@ -652,7 +661,10 @@ class Field:
 
     def __get__(self, record: LazyRecord, _: type) -> Any:
         known, name = record.__dict__, self.name
-        value = known[name] = known["_lens"].fields[name].look(known["_seen"])
+        seen = known["_seen"]
+        value = known["_lens"].fields[name].look(seen)
+        if not seen.supposed:
+            known[name] = value
         return value
 
 

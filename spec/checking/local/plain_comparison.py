@@ -4,8 +4,8 @@ A path makes a claim about all states that agree with it in the slots that were 
 which it was recorded, and now and then in one whose other parts come from another state. An evaluation that held an
 unread value, and neither read it nor wrote it anywhere, may have detected that it is lazy: it is compared with other
 values there. One that left out memberships of sets (`folds`) is compared with all of these reversed. An evaluation
-that held no unread value has seen only plain values: there is nothing to compare. One that read aggregates of sets
-(`folds.aggregates`) is compared in states whose sets have other members and the same aggregates.
+that held no unread value has seen only plain values: there is nothing to compare. One that read aggregates
+(`folds.aggregates`) is compared in states with other values that have the same aggregates.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ OTHERS, OF_MANY_PARTS = 8, 3
 which is mostly held to test whether there is one."""
 
 
-OTHER_MEMBERS = 3
-"""States with other members and the same aggregates, in which a path is compared."""
+OF_SAME_AGGREGATES = 3
+"""States with other values and the same aggregates, in which a path is compared."""
 
 
 class Surroundings(NamedTuple):
@@ -58,7 +58,7 @@ class Claim(NamedTuple):
     aggregates: Sequence[tuple[Aggregate, int]] = ()
     """The aggregates that it read, each with the number of its result."""
     within: Mapping[int, int] = MappingProxyType({})
-    """The memberships on which they depend, with their codes."""
+    """The slots on which they depend, with their codes."""
 
 
 class Refuted(Exception):
@@ -110,7 +110,7 @@ class PlainComparison:
         if claim.left_out:
             self._require(evaluate, self._reversed(at, claim.left_out), claim)
         if claim.aggregates:
-            for other in self._with_other_members(at, claim):
+            for other in self._with_same_aggregates(at, claim):
                 self._require(evaluate, other, claim)
         if claim.unused and (tried := (evaluate, *claim.unused)) not in self._tried:
             self._tried.add(tried)
@@ -140,17 +140,29 @@ class PlainComparison:
                 before ^= self._masks[slot - self.n_slots]
         return at._replace(here=here, before=before)
 
-    def _with_other_members(self, at: Surroundings, claim: Claim) -> Iterator[Surroundings]:
-        """The same surroundings, with other members of sets that have the same aggregates."""
-        for _ in range(OTHER_MEMBERS):
+    def _with_codes(self, at: Surroundings, codes: Mapping[int, int]) -> Surroundings:
+        """The same surroundings, with these codes in these slots."""
+        here, before = at.here, at.before
+        for slot, code in codes.items():
+            place = slot % self.n_slots
+            mask, bits = self._masks[place], code << self._shifts[place]
+            if slot < self.n_slots:
+                here = here & ~mask | bits
+            else:
+                before = before & ~mask | bits
+        return at._replace(here=here, before=before)
+
+    def _with_same_aggregates(self, at: Surroundings, claim: Claim) -> Iterator[Surroundings]:
+        """The same surroundings, with other values that have the same aggregates."""
+        for _ in range(OF_SAME_AGGREGATES):
             known = dict(claim.reads)
             for aggregate, result in claim.aggregates:
-                members = aggregate.other_members(result, known, self._random)
-                if members is None:  # several aggregates, or memberships read besides, are hard to have together
+                codes = aggregate.other_codes(result, known, self._random)
+                if codes is None:  # several aggregates, or slots read besides, are hard to have together
                     break
-                known |= members
+                known |= codes
             else:
-                yield self._reversed(at, [slot for slot, code in claim.within.items() if known[slot] != code])
+                yield self._with_codes(at, {slot: known[slot] for slot in claim.within})
 
     def _values_of(self, lens: Lens) -> list[tuple[int, int]]:
         """Some possible values of a place: the mask of its bits in a packed state, and the bits of each value."""

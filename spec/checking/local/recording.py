@@ -16,11 +16,13 @@ over sets is recorded by its twin, which reads fewer memberships (`folds`).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
+from math import prod
 from typing import Any, NamedTuple
 
 from spec.checking.local.evaluating import Act, Evaluated, EvaluationView, Judge, NoStep, outcome_on_plain_values
@@ -36,13 +38,13 @@ from spec.checking.states.limits import INSTANCES
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.language.cells import Cell, CellRow
 from spec.language.errors import TOO_DEEP, OutOfDomain
-from spec.language.instances import Instance
+from spec.language.instances import Instance, Instances
 from spec.language.rules import Action, Property
 from spec.language.state import Values
 from spec.language.words import Step
 
 FOLDS_FROM = 1_000
-"""The paths over a set from which on a rule's twin is recorded (`folds`). Fewer take less time than making twins."""
+"""The paths from which on a rule's twin is recorded (`folds`). Fewer take less time than making twins."""
 RARE = 100
 """But if fewer than one state in so many needed such a path, the rule stays as it is: few more are expected, and all
 paths so far would be recorded anew."""
@@ -96,6 +98,15 @@ def _most_instances(model: Model) -> int:
     return min(max(action.instances.size for action in model.actions), INSTANCES)
 
 
+def _codes_by_slot(model: Model) -> list[int]:
+    """By slot, how many codes it may have whatever other slots have; 0 if that depends on them."""
+    found = list[int]()
+    for cell in model.layout.cells:
+        sizes = [place.slot.size for place in cell.places]
+        found += sizes if prod(sizes) == cell.domain.size else [0] * len(sizes)
+    return [*found, *found, 0, 0]  # the present state, the one before, and the step
+
+
 class Recorder:
     """Evaluates actions and properties on packed states."""
 
@@ -107,7 +118,7 @@ class Recorder:
         """Stands for the step: a property of steps that reads it may have any outcome."""
         slots = self.slots
         self._places = tuple(zip(slots.registers, slots.shifts, slots.masks, strict=True))
-        self.aggregates = Aggregates(len(self._places))
+        self.aggregates = Aggregates(len(self._places), _codes_by_slot(model))
         self._lazily = _LazyStepView(model, self.n_slots, self.aggregates)
         self._plainly = _PlainStepView(model, self.n_slots)
         self._acts: dict[tuple[int, int], Act] = {}
@@ -115,8 +126,8 @@ class Recorder:
         self._comparison = PlainComparison(model, 2 * self.n_slots)
         self._cell_of = [place.cell for place in model.layout.slots]
         self._done: dict[int, int] = {}
-        self._iterating: dict[str, int] = {}
-        """By rule, the paths that iterate over a set."""
+        self._paths = Counter[tuple[str, bool]]()
+        """The paths by rule, and whether they iterate over a set."""
         self.folds_from = FOLDS_FROM if model.folds else 0
         self.states = 0
         """The states expanded so far, if that is known."""
@@ -187,7 +198,7 @@ class Recorder:
         self.model.under_way.now = self._error_in, evaluate, registers
         outcome, writes, lazily = self._outcome(evaluate, seen)
         done = self._done[id(evaluate)] = self._done.get(id(evaluate), 0) + 1
-        if seen.iterated and self._begins_to_fold(evaluate):
+        if self._begins_to_fold(evaluate, seen):
             return self._recorded(evaluate, registers)._replace(anew=True)
         now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on, also on plain values, to find chance
         if now_and_then or (lazily and seen.held):
@@ -203,17 +214,37 @@ class Recorder:
         aggregates = [(its, seen[number]) for number, its in self.aggregates.among(seen)] if seen.within else []
         return Claim(seen, outcome, writes, self._unused(seen, writes), left_out, aggregates, seen.within)
 
-    def _begins_to_fold(self, evaluate: Evaluated) -> bool:
-        """Whether a rule that iterated over a set has so many paths that from now on its twin is recorded."""
-        paths = self._iterating[evaluate.rule] = self._iterating.get(evaluate.rule, 0) + 1
+    def _begins_to_fold(self, evaluate: Evaluated, seen: ReadSlots) -> bool:
+        """Whether a rule has so many paths, with these reads at last, that from now on its twin is recorded.
+
+        The twin of one that iterates over sets reads less. Of another one that is tried, now and then.
+        """
+        self._paths[evaluate.rule, seen.iterated] += 1
+        paths = self._paths[evaluate.rule, seen.iterated]
         few = not self.folds_from or paths < self.folds_from or paths * RARE < self.states
         if few or evaluate.rule in self.folding:
             return False
+        if not seen.iterated and (paths % self.folds_from or not self._folds(evaluate, seen.registers)):
+            return False
         self.folding.add(evaluate.rule)
+        self._lazily.fold(self._all_of(evaluate.instance))
+        return True
+
+    def _folds(self, evaluate: Evaluated, registers: Sequence[int]) -> bool:
+        """Whether the twin reads an aggregate in this state."""
+        view, seen = self._lazily, ReadSlots(self._places, registers)
+        view.fold([evaluate.instance])
+        try:
+            self._outcome(evaluate, seen)
+        finally:
+            view.unfold(evaluate.instance)
+        return any(True for _ in self.aggregates.among(seen))
+
+    def _all_of(self, instance: Instance) -> Instances:
+        """All instances of the rule of an instance."""
         rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
         every = [each.instances for each in rules]
-        self._lazily.fold(next(its for its in every if any(one is evaluate.instance for one in its)))
-        return True
+        return next(its for its in every if any(one is instance for one in its))
 
     def _outcome(self, evaluate: Evaluated, seen: ReadSlots) -> tuple[int, Writes, bool]:
         """The outcome, and the writes; and whether they come from lazy values."""
@@ -239,8 +270,10 @@ class Recorder:
         copied = {what.slot for what in writes.values() if isinstance(what, Copy)}
         unused = []
         for lens in seen.held:
+            if lens.at in seen or lens.shape is None:  # nearly always
+                continue
             slots = range(lens.at, lens.at + lens.slots)
-            if lens.shape is None or not (seen.keys().isdisjoint(slots) and copied.isdisjoint(slots)):
+            if not (seen.keys().isdisjoint(slots) and copied.isdisjoint(slots)):
                 continue
             if seen.within and not seen.within.keys().isdisjoint(slots):
                 continue
@@ -362,7 +395,7 @@ class _LazyStepView(_SeenView):
         here.values, before.values = _LazyCells(self.lenses), _LazyCells(lenses_before)
         super().__init__(model, n_slots, here, before)
         at = self.first_step_slot
-        self._twins = Twins(model.hidden_state.reachable, aggregates)
+        self._twins = Twins(model.hidden_state.reachable, aggregates, lambda: self.seen)
         self._twin_of: dict[int, Instance] = {}
         self._step = RecordLens(
             at, None, Step, {"action": _ActionName(at, self), "parameters": _Parameters(at, self)}
@@ -376,6 +409,11 @@ class _LazyStepView(_SeenView):
         for instance in instances:
             self._twin_of[id(instance)] = replace(instance, run=self._twins.of(instance.run))
             self._bound.pop(id(instance), None)
+
+    def unfold(self, instance: Instance) -> None:
+        """Run the instance itself again."""
+        del self._twin_of[id(instance)]
+        self._bound.pop(id(instance), None)
 
     def step(self) -> Any:
         return self._step.look(self.seen)
@@ -402,7 +440,9 @@ class _LazyCells(_Cells):
         self.lenses = lenses
 
     def __missing__(self, at: int) -> Any:
-        value = self[at] = self.lenses[at].look(self.seen)
+        value = self.lenses[at].look(self.seen)
+        if not self.seen.supposed:
+            self[at] = value
         return value
 
 

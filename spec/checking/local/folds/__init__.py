@@ -1,4 +1,4 @@
-"""Folds over a state's set, recorded without reading what does not matter.
+"""Folds over a state's sets and mappings, recorded without reading what does not matter.
 
 A fold is `any`, `all`, a comprehension or a `for` loop. Over a set of the state it reads the membership of every
 possible element, so nearly every state takes a path of its own. But most elements do not matter: the condition on
@@ -9,14 +9,14 @@ it reads whether the set has that element. If the body contributes nothing, and 
 the membership is not read. Otherwise it is read first, and everything is as without folds: exceptions, short circuits
 and the order of reads.
 
-In a sum, most elements do matter, but their order and their number hardly do: many subsets have the same sum. So of
-`sum`, `max`, `min`, `len`, sets of a few values, and loops that only assign to variables, a path reads the result, an
-*aggregate*, and goes on for all states with this result.
+In a sum, most elements do matter, but many states have the same sum. So of `sum`, `max`, `min`, `len`, sets of a few
+values, and loops that only assign to variables, a path reads the result, an *aggregate*, and goes on for all states
+with this result. They may go through a set, or through keys for each of which a mapping has a value.
 
 - `sources` finds the syntax tree of a function, `rewriting` makes that of its twin, and `twins` the function;
 - `purity` says which bodies may be tried: those whose evaluation has no effect;
 - `speculation` tries bodies of loops, and `aggregation` those of `sum` and the like: twins call them;
-- `aggregates` are graphs from memberships to results.
+- `aggregates` are graphs from memberships and values to results.
 
 Only lazy recording runs twins, and only of a rule that has many paths. The reference engine, traces, and the
 comparison of each path with plain values run functions as their author wrote them. What cannot be rewritten exactly

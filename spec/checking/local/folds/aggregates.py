@@ -1,8 +1,9 @@
-"""Aggregates: what comes of a set's members all together, such as their sum, as graphs of partial results.
+"""Aggregates: what comes of all elements together, such as their sum, as graphs of partial results.
 
-A node of the graph asks whether the set has an element, after some partial result. Both answers lead to the next
-element, and all ways to the same partial result meet there. So the graph of n elements has about n nodes for each
-partial result, while the set has 2**n subsets. This is the graph of a sum over the possible elements 1, 1 and 2:
+A node of the graph asks for a slot, after some partial result: whether a set has an element, say, or which value a
+mapping has for a key. All answers lead to the next element, and all ways to the same partial result meet there. So
+the graph of n elements has about n nodes for each partial result, while a set of n elements has 2**n subsets. This
+is the graph of a sum over the possible elements 1, 1 and 2 of a set:
 
     so far 0: has the first?   no: so far 0    yes: so far 1
     so far 0: has the second?  no: so far 0    yes: so far 1
@@ -11,7 +12,7 @@ partial result, while the set has 2**n subsets. This is the graph of a sum over 
     so far 1: has the third?   no: 1           yes: 3
     so far 2: has the third?   no: 2           yes: 4
 
-In the literature these are reduced ordered decision diagrams with several terminals (MTBDD).
+In the literature these are reduced ordered multi-valued decision diagrams with several terminals.
 
 A path reads an aggregate as it reads a slot; the code is the number of the result. Aggregates are numbered after all
 slots. In a decision table a copy of the graph stands in the place of the read (`tables`).
@@ -20,8 +21,10 @@ slots. In a decision table a copy of the graph stands in the place of the read (
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain
+from math import prod
+from operator import or_
 from random import Random
 from typing import Any, Final, NamedTuple
 
@@ -35,22 +38,24 @@ MOST: Final = 10_000
 """The most aggregates of a specification."""
 
 
-class Part(NamedTuple):
-    """What an element contributes if the set has it."""
+class Ask(NamedTuple):
+    """A question for a slot, on which the contribution of an element depends."""
 
-    slot: int | None
-    """The slot of its membership; None if the set is known to have it."""
-    values: tuple[Hashable, ...]
-    """What it contributes, in order."""
+    slot: int
+    answers: tuple[Contribution, ...]
+    """By code, the contribution, or the next question."""
+
+
+Contribution = Ask | tuple[Hashable, ...]
+"""What an element contributes: the values in order, or the slots that decide which."""
 
 
 class Node(NamedTuple):
-    """A question whether the set has an element, after some partial result."""
+    """A question for a slot, after some partial result."""
 
     slot: int
-    without: int
-    having: int
-    """Where each answer leads: to a node; or, counted on after all nodes, to a result."""
+    edges: tuple[int, ...]
+    """By code, where it leads: to a node; or, counted on after all nodes, to a result."""
 
 
 class Aggregate:
@@ -63,14 +68,15 @@ class Aggregate:
 
     def __init__(self, nodes: tuple[Node, ...], results: tuple[Any, ...]):
         self.nodes, self.results = nodes, results
-        self.slots = tuple(dict.fromkeys(node.slot for node in nodes))
-        """The memberships that are read."""
+        self.sizes = {node.slot: len(node.edges) for node in nodes}
+        """The slots that are read, each with its number of codes."""
 
     def result(self, code_of: Callable[[int], int]) -> int:
         """The number of the result, given the code of each slot."""
         at = 0
         while at < len(self.nodes):
-            at = self.nodes[at][1 + code_of(self.nodes[at].slot)]
+            slot, edges = self.nodes[at]
+            at = edges[code_of(slot)]
         return at - len(self.nodes)
 
     @cached_property
@@ -78,10 +84,10 @@ class Aggregate:
         """By node and result, the results to which it may lead, one bit for each."""
         found = [0] * len(self.nodes) + [1 << number for number in range(len(self.results))]
         for at, node in reversed([*enumerate(self.nodes)]):
-            found[at] = found[node.without] | found[node.having]
+            found[at] = reduce(or_, (found[edge] for edge in node.edges))
         return found
 
-    def other_members(self, result: int, known: Mapping[int, int], random: Random) -> dict[int, int] | None:
+    def other_codes(self, result: int, known: Mapping[int, int], random: Random) -> dict[int, int] | None:
         """Codes of its slots, chosen at random, with which it has this result; None if none were found.
 
         Args:
@@ -89,12 +95,14 @@ class Aggregate:
             known: the codes that must stay, by slot.
             random: makes the choices.
         """
-        chosen, at = {slot: known.get(slot, random.randrange(2)) for slot in self.slots}, 0
+        chosen = {slot: known.get(slot, random.randrange(size)) for slot, size in self.sizes.items()}
+        at = 0
         while at < len(self.nodes):
-            node = self.nodes[at]
-            if node.slot not in known and not self._reachable[node[1 + chosen[node.slot]]] >> result & 1:
-                chosen[node.slot] ^= 1
-            at = node[1 + chosen[node.slot]]
+            slot, edges = self.nodes[at]
+            leading = [code for code, edge in enumerate(edges) if self._reachable[edge] >> result & 1]
+            if leading and slot not in known and chosen[slot] not in leading:
+                chosen[slot] = random.choice(leading)
+            at = edges[chosen[slot]]
         return chosen if at == len(self.nodes) + result else None
 
 
@@ -109,67 +117,65 @@ class Kind(NamedTuple):
     """The result that a partial result becomes in the end. Equal ones must be the same for every purpose."""
 
 
-def aggregate(kind: Kind, parts: Iterable[Part], largest: int = LARGEST) -> Aggregate | None:
-    """An aggregate of what these elements contribute; None if it has more nodes than the largest."""
-
-    def after(partial: Any, values: Iterable[Any]) -> Any:
-        for value in values:
-            partial = kind.add(partial, value)
-        return partial
-
-    partials = [kind.start]
+def aggregate(kind: Kind, contributions: Iterable[Contribution], largest: int = LARGEST) -> Aggregate | None:
+    """An aggregate of what elements contribute; None if it has more nodes than the largest."""
+    partials: list[Any] = [kind.start]
     levels: list[_Level] = []
-    size = 0
-    for slot, values, certain in _steps(parts):
-        if slot is None:
-            partials = [after(kind.start, certain)]
-            continue
-        size += len(partials)
-        if size > largest or (len(partials) > MANY and 2 * len(partials) > 1 << len(levels)):
+    size, ways = 0, 1
+    for each in contributions:
+        contributed = [*leaves(each)]
+        size += len(partials) * len([*slots_of(each)])
+        if size > largest or (len(partials) > MANY and 2 * len(partials) > ways):
             return None
-        without = [after(partial, certain) for partial in partials] if certain else partials
-        having = [after(partial, values) for partial in partials]
-        if certain:
-            having = [after(partial, certain) for partial in having]
-        levels.append(_Level(slot, partials, without, having))
-        partials = [*dict.fromkeys(chain(without, having))]
+        after = [[reduce(kind.add, values, partial) for values in contributed] for partial in partials]
+        levels.append(_Level(each, partials, after))
+        partials = [*dict.fromkeys(chain.from_iterable(after))]
+        ways *= len(contributed)
 
     # From the last element to the first: nodes are numbered from 0 on, results from -1 downwards.
     results: dict[Any, int] = {}
     place = {partial: -1 - results.setdefault(kind.result(partial), len(results)) for partial in partials}
-    nodes: dict[tuple[int, int, int], int] = {}
-    for slot, partials, without, having in reversed(levels):
-        above: dict[Any, int] = {}
-        for partial, one, other in zip(partials, without, having, strict=True):
-            node = slot, place[one], place[other]
-            above[partial] = node[1] if node[1] == node[2] else nodes.setdefault(node, len(nodes))
-        place = above
+    nodes: dict[tuple[int, tuple[int, ...]], int] = {}
+
+    def asked(contribution: Contribution, places: Iterator[int]) -> int:
+        """The node that asks what an element contributes; the places are those after each of its contributions."""
+        if type(contribution) is not Ask:
+            return next(places)
+        edges = tuple([asked(answer, places) for answer in contribution.answers])
+        return edges[0] if len({*edges}) == 1 else nodes.setdefault((contribution.slot, edges), len(nodes))
+
+    for each, partials, after in reversed(levels):
+        place = {
+            partial: asked(each, map(place.__getitem__, ends)) for partial, ends in zip(partials, after, strict=True)
+        }
     last = len(nodes) - 1
-    in_order = [Node(slot, last - one, last - other) for slot, one, other in reversed(nodes)]
+    in_order = [Node(slot, tuple([last - edge for edge in edges])) for slot, edges in reversed(nodes)]
     return Aggregate(tuple(in_order), tuple(results))
 
 
 class _Level(NamedTuple):
     """The partial results before an element, each with those that follow."""
 
-    slot: int
+    contribution: Contribution
     partials: Sequence[Any]
-    without: Sequence[Any]
-    having: Sequence[Any]
+    after: Sequence[Sequence[Any]]
 
 
-def _steps(parts: Iterable[Part]) -> Iterator[tuple[int | None, tuple[Any, ...], tuple[Any, ...]]]:
-    """The elements that the set may have; with each, what it contributes, and those after it that the set has."""
-    slot: int | None = None
-    values: tuple[Any, ...] = ()
-    certain: tuple[Any, ...] = ()
-    for part in parts:
-        if part.slot is None:
-            certain += part.values
-        else:
-            yield slot, values, certain
-            slot, values, certain = part.slot, part.values, ()
-    yield slot, values, certain
+def leaves(contribution: Contribution) -> Iterator[tuple[Hashable, ...]]:
+    """What an element may contribute."""
+    if type(contribution) is Ask:
+        for answer in contribution.answers:
+            yield from leaves(answer)
+    else:
+        yield contribution
+
+
+def slots_of(contribution: Contribution) -> Iterator[int]:
+    """The slot of each question on which a contribution depends."""
+    if type(contribution) is Ask:
+        yield contribution.slot
+        for answer in contribution.answers:
+            yield from slots_of(answer)
 
 
 class Aggregates:
@@ -177,15 +183,16 @@ class Aggregates:
 
     Args:
         first: the number of the first one.
+        codes: by slot, how many codes it may have whatever others have; 0 if that depends on others.
     """
 
-    def __init__(self, first: int):
-        self.first = first
+    def __init__(self, first: int, codes: Sequence[int] = ()):
+        self.first, self.codes = first, codes
         self._all: list[Aggregate] = []
         self._number_of: dict[Any, int | None] = {}
 
     def number_of(self, key: Hashable, make: Callable[[], Aggregate | None]) -> int | None:
-        """The number of an aggregate; None if reading the memberships one by one is not much worse.
+        """The number of an aggregate; None if reading slot by slot is not much worse.
 
         Args:
             key: what tells the aggregate from others.
@@ -193,7 +200,7 @@ class Aggregates:
         """
         if key not in self._number_of:
             made = make() if len(self._all) < MOST else None
-            if made is None or (made.slots and 2 * len(made.results) > 1 << len(made.slots)):
+            if made is None or (made.sizes and 2 * len(made.results) > prod(made.sizes.values())):
                 self._number_of[key] = None
             else:
                 self._number_of[key] = self.first + len(self._all)
@@ -214,13 +221,13 @@ class Aggregates:
             Unknown: it is not known, and code is only tried.
         """
         its = self[number]
-        if not its.slots:
+        if not its.sizes:
             return its.results[0]
         code = seen.get(number)
         if code is None:
             if seen.trying:
                 raise Unknown(None)
-            for slot in its.slots:
+            for slot in its.sizes:
                 seen.within[slot] = seen.code(slot)
             seen[number] = code = its.result(seen.within.__getitem__)
         return its.results[code]

@@ -1,16 +1,36 @@
-"""What twins call for `sum`, `max`, `min`, `len`, `set` and loops: of a state's set, only the result is read."""
+"""What twins call for `sum`, `max`, `min`, `len`, `set` and loops: of all that they go through, the result is read.
+
+They may go through a set of the state, a mapping of it, or anything that is known. What an element contributes may
+depend on slots of its own: whether it is a member, the value that a mapping has for it. Which values it contributes
+is found by trying: the code is evaluated for each code that such a slot may have.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections import Counter
+from collections.abc import (
+    Callable,
+    Collection,
+    Hashable,
+    ItemsView,
+    Iterable,
+    Iterator,
+    KeysView,
+    Sequence,
+    ValuesView,
+)
+from functools import partial
+from itertools import chain
 from types import CodeType, FunctionType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from spec.checking.local.folds.aggregates import Aggregates, Kind, Part, aggregate
+from spec.checking.local.folds.aggregates import Aggregates, Ask, Contribution, Kind, aggregate, leaves, slots_of
 from spec.checking.local.folds.purity import Purity
 from spec.checking.local.folds.rewriting import SIZE_OF_SET
 from spec.checking.local.folds.speculation import BREADTH, PATIENCE, variables_stay
-from spec.checking.local.lazy import LazySet, Unknown, plain
+from spec.checking.local.lazy import LazySet, ReadSlots, Unknown, plain
+from spec.language.cells import TotalMapping
+from spec.language.domains import Subset
 
 T = TypeVar("T")
 Body = Callable[[Any], Iterable[Any]]
@@ -54,15 +74,16 @@ BUILTINS: Final[dict[str, Any]] = {
 
 
 class Aggregation:
-    """Aggregates what bodies make of a set's members.
+    """Aggregates what bodies make of elements.
 
     Args:
         purity: tells which bodies may be tried.
         aggregates: numbers the aggregates.
+        reads: what the present evaluation has read.
     """
 
-    def __init__(self, purity: Purity, aggregates: Aggregates):
-        self._purity, self._aggregates = purity, aggregates
+    def __init__(self, purity: Purity, aggregates: Aggregates, reads: Callable[[], ReadSlots]):
+        self._purity, self._aggregates, self._reads = purity, aggregates, reads
         self._in_vain: dict[CodeType, int] = {}
         """By body, the number of trials that had no effect; -1 once a trial had one."""
 
@@ -80,24 +101,25 @@ class Aggregation:
         Args:
             kind: the kind of aggregate.
             builtin: what the author calls; it may be something else by the name of a builtin.
-            of: the iterable; unless it is a set of the state, `plainly` handles it.
+            of: the iterable.
             plainly: computes the same from the iterable, without aggregates.
             body: says what an element contributes; without it, the element does.
             calls: the members that the body calls.
         """
-        if type(of) is not LazySet or builtin is not BUILTINS[kind]:
+        seen, elements = self._reads(), _elements_of(of, all_known=body is not None)
+        if elements is None or builtin is not BUILTINS[kind]:
             return plainly(of)
-        if of.seen.trying and not of.seen.within:  # no aggregate is known
+        if seen.trying and not seen.within:  # no aggregate is known
             return plainly(of)
         if body is not None:
             assert isinstance(body, FunctionType)
             if not (self._purity.of(body, calls) and variables_stay(body)):
                 return plainly(of)
         taken = body or _itself
-        number = self._number(of, taken, lambda: self._of_builtin(kind, of, taken))
+        number = self._number(seen, taken, lambda: self._of_builtin(kind, seen, elements, taken))
         if number is None:
             return plainly(of)
-        result = self._read(of, number)
+        result = self._read(seen, of, number)
         if result is None:  # nothing: the author's call says what that means
             return plainly(())
         return builtin(result) if isinstance(result, tuple) else result
@@ -105,7 +127,7 @@ class Aggregation:
     def accumulate(
         self, of: Any, step: Step, variables: tuple[Any, ...], calls: Collection[str]
     ) -> tuple[bool | None, Any]:
-        """How a loop over a set ends.
+        """How a loop ends.
 
         Args:
             of: the iterable.
@@ -116,26 +138,28 @@ class Aggregation:
         Returns:
             True and the variables after it; or False and what it returns; or None twice if the loop must run.
         """
-        if type(of) is not LazySet or of.seen.trying:
+        seen, elements = self._reads(), _elements_of(of)
+        if elements is None or seen.trying:
             return None, None
         assert isinstance(step, FunctionType)
         if not (self._purity.of(step, calls) and variables_stay(step)):
             return None, None
-        number = self._number(of, step, lambda: self._of_loop(of, step, variables))
+        number = self._number(seen, step, lambda: self._of_loop(seen, elements, step, variables))
         if number is None:
             return None, None
-        kind, *values = self._read(of, number)
+        kind, *values = self._read(seen, of, number)
         after = tuple(map(_untyped, values))
         return (False, after[0]) if kind is list else (True, after)
 
-    def _read(self, of: LazySet, number: int) -> Any:
+    def _read(self, seen: ReadSlots, of: Any, number: int) -> Any:
         """The result of an aggregate."""
-        result = self._aggregates.read(of.seen, number)
-        of.seen.left_out.update(member for member in of.members if type(member) is not bool)
+        result = self._aggregates.read(seen, number)
+        if type(of) is LazySet:
+            seen.left_out.update(member for member in of.members if type(member) is not bool)
         return result
 
-    def _number(self, of: LazySet, tried: Callable[..., Any], make: Callable[[], int | None]) -> int | None:
-        """The number of an aggregate; None if memberships are read one by one.
+    def _number(self, seen: ReadSlots, tried: Callable[..., Any], make: Callable[[], int | None]) -> int | None:
+        """The number of an aggregate; None if slots are read one by one.
 
         A path must read the same whenever it is recorded. So code is given up only if trying it has never had any
         effect on what was read.
@@ -144,76 +168,132 @@ class Aggregation:
         in_vain = self._in_vain.get(tried.__code__, 0)
         if in_vain >= PATIENCE:
             return None
-        known = len(of.seen)
+        known = len(seen)
         number = make()
         if in_vain >= 0:
-            self._in_vain[tried.__code__] = in_vain + 1 if number is None and len(of.seen) == known else -1
+            self._in_vain[tried.__code__] = in_vain + 1 if number is None and len(seen) == known else -1
         return number
 
-    def _of_builtin(self, kind: str, of: LazySet, body: Body) -> int | None:
-        parts = self._parts(of, lambda element: _values(kind, body(element)))
-        if parts is None:
+    def _of_builtin(self, kind: str, seen: ReadSlots, elements: Sequence[_Element], body: Body) -> int | None:
+        def values(element: _Element) -> tuple[Hashable, ...]:
+            return _values(kind, chain.from_iterable(map(body, element.here())))
+
+        contributions = self._contributions(seen, elements, values)
+        if contributions is None:
             return None
-        types = {type(value) for part in parts for value in part.values}
+        types = {type(value) for each in contributions for values in leaves(each) for value in values}
         if len(types) > 1 and kind not in _MIXED:
             return None
-        return self._aggregates.number_of((kind, parts), lambda: aggregate(KINDS[kind], parts))
+        return self._aggregates.number_of((kind, contributions), lambda: aggregate(KINDS[kind], contributions))
 
-    def _of_loop(self, of: LazySet, step: Step, variables: tuple[Any, ...]) -> int | None:
-        def turn(partial: tuple[Any, ...], element: Any) -> tuple[Any, ...]:
-            kind, *values = partial
-            if kind is list:
-                return partial
-            after = step(element, *map(_untyped, values))
-            return type(after), *map(_typed, map(plain, after))
+    def _of_loop(
+        self, seen: ReadSlots, elements: Sequence[_Element], step: Step, variables: tuple[Any, ...]
+    ) -> int | None:
+        def after(partial: tuple[Any, ...], element: _Element) -> tuple[Any, ...]:
+            for it in element.here():
+                kind, *values = partial
+                if kind is list:
+                    return partial
+                variables = step(it, *map(_untyped, values))
+                partial = type(variables), *map(_typed, map(plain, variables))
+            return partial
 
-        def first_turn(element: Any) -> tuple[Hashable, ...]:
-            turn(start, element)
-            return (element,)
+        def turn(partial: tuple[Any, ...], taken: _Turn) -> tuple[Any, ...]:
+            seen.supposed |= taken.supposed
+            try:
+                return after(partial, taken.element)
+            finally:
+                seen.supposed.clear()
+
+        def first_turn(element: _Element) -> tuple[Hashable, ...]:
+            after(start, element)
+            return (_Turn(element, tuple(seen.supposed.items())),)
 
         try:
             start = (tuple, *map(_typed, variables))
         except TypeError:
             return None
-        parts = self._parts(of, first_turn)
-        if parts is None:
+        contributions = self._contributions(seen, elements, first_turn)
+        if contributions is None:
             return None
-        made = self._tried(of, lambda: aggregate(Kind(start, turn), parts, LARGEST_LOOP))
+        made = self._tried(seen, len(elements), lambda: aggregate(Kind(start, turn), contributions, LARGEST_LOOP))
         return None if made is None else self._aggregates.number_of((made.nodes, made.results), lambda: made)
 
-    def _parts(self, of: LazySet, values: Callable[[Any], tuple[Hashable, ...]]) -> tuple[Part, ...] | None:
+    def _contributions(
+        self, seen: ReadSlots, elements: Sequence[_Element], values: Callable[[_Element], tuple[Hashable, ...]]
+    ) -> tuple[Contribution, ...] | None:
         """What the elements contribute; None if nobody can say without reading more, or it cannot be aggregated.
 
         A path must read the same whenever it is recorded. So this depends on nothing but what was read already.
         """
-
-        def tried() -> tuple[Part, ...] | None:
-            parts: list[Part] = []
-            for element, slot in _possible(of):
-                try:
-                    parts.append(Part(slot, values(element)))
-                except Unknown as unknown:
-                    wanted.add(unknown.slot)
-            return tuple([part for part in parts if part.values])
-
-        seen = of.seen
+        members = {element.member for element in elements if element.member is not None}
         for _ in range(WANTED + 1):
-            wanted: set[int | None] = set()
-            parts = self._tried(of, tried)
-            if not wanted:
-                return parts
-            slot = wanted.pop()
-            if parts is None or wanted or seen.trying or slot is None or slot in of.members:
+            contributions, shared = self._tried(
+                seen, len(elements), lambda: self._of_each(seen, elements, values)
+            ) or (None, ())
+            if not shared:
+                return contributions
+            slot, *others = shared
+            if others or slot in members:
                 return None
             seen[slot]
         return None
 
-    def _tried(self, of: LazySet, ask: Callable[[], T | None]) -> T | None:
+    def _of_each(
+        self, seen: ReadSlots, elements: Sequence[_Element], values: Callable[[_Element], tuple[Hashable, ...]]
+    ) -> tuple[tuple[Contribution, ...] | None, Collection[int]]:
+        """What each element contributes; or the slots for which more than one asks.
+
+        Raises:
+            Unknown: an element asks for an aggregate, or for a slot whose code depends on others.
+        """
+        found: list[Contribution] = []
+        wanted = list[int]()
+        for element in elements:
+            try:
+                found.append(values(element))
+            except Unknown as unknown:
+                if unknown.slot is None:
+                    raise
+                wanted.append(unknown.slot)
+        members = [element.member for element in elements]
+        if not wanted and not any(member is not None for member in members):  # there is nothing to be saved
+            return None, ()
+        if shared := _several_times(wanted):
+            return None, shared
+        if wanted:
+            found = [self._supposed(seen, partial(values, element)) for element in elements]
+        found = [
+            each if member is None or not each else Ask(member, ((), each))
+            for member, each in zip(members, found, strict=True)
+        ]
+        shared = _several_times(slot for each in found for slot in {*slots_of(each)})
+        return (None, shared) if shared else (tuple(filter(None, found)), ())
+
+    def _supposed(self, seen: ReadSlots, contributed: Callable[[], tuple[Hashable, ...]]) -> Contribution:
+        """What an element contributes, whichever codes the slots have for which it asks."""
+        try:
+            return contributed()
+        except Unknown as unknown:
+            slot = unknown.slot
+        codes = 0 if slot is None else self._aggregates.codes[slot]
+        if slot is None or not codes or seen.trying * codes > BREADTH:
+            raise Unknown(slot)
+        answers = list[Contribution]()
+        seen.trying *= codes
+        for code in range(codes):
+            seen.supposed[slot] = code
+            answers.append(self._supposed(seen, contributed))
+        del seen.supposed[slot]
+        seen.trying //= codes
+        return answers[0] if all(each == answers[0] for each in answers) else Ask(slot, tuple(answers))
+
+    def _tried(self, seen: ReadSlots, elements: int, ask: Callable[[], T | None]) -> T | None:
         """What code says that may read nothing new; None if it raises, perhaps for an element that is not there."""
-        seen, trying = of.seen, of.seen.trying
-        if trying * len(of.members) > BREADTH:
+        trying, supposed, held = seen.trying, dict(seen.supposed), len(seen.held)
+        if trying * elements > BREADTH:
             return None
-        seen.trying = max(trying, 1) * len(of.members)
+        seen.trying = max(trying, 1) * elements
         try:
             return ask()
         except KeyboardInterrupt:
@@ -222,6 +302,9 @@ class Aggregation:
             return None
         finally:
             seen.trying = trying
+            seen.supposed.clear()
+            seen.supposed |= supposed
+            seen.held[held:] = dict.fromkeys(seen.held[held:])
 
 
 _MIXED: Final = {"set", "frozenset", SIZE_OF_SET}
@@ -232,14 +315,75 @@ def _itself(element: Any) -> Iterator[Any]:
     yield element
 
 
-def _possible(of: LazySet) -> Iterator[tuple[Any, int | None]]:
-    """The elements that a set may have, each with the slot of its membership, or None if it is known to be there."""
-    for element, member in zip(of.lens.order, of.members, strict=True):
+_KNOWN: Final = {tuple, list, range, frozenset, Subset}
+"""Types of which all elements are known."""
+_VIEWS: Final[dict[type, Callable[[TotalMapping, Any], Iterable[Any]]]] = {
+    KeysView: lambda mapping, key: [key] if key in mapping else [],
+    ValuesView: lambda mapping, key: [mapping[key]] if key in mapping else [],
+    ItemsView: lambda mapping, key: [(key, mapping[key])] if key in mapping else [],
+}
+"""Views of a mapping, and what they have for a key."""
+
+
+class _Element(NamedTuple):
+    """A possible element of what a fold goes through."""
+
+    number: int
+    """Its place; no two have the same."""
+    here: Callable[[], Iterable[Any]]
+    """Looks it up: there is one, or none."""
+    member: int | None = None
+    """The slot that says whether a set has it; None if that is known, or if `here` asks."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Element) and self.number == other.number
+
+    def __hash__(self) -> int:
+        return self.number
+
+
+class _Turn(NamedTuple):
+    """A turn of a loop."""
+
+    element: _Element
+    supposed: tuple[tuple[int, int], ...]
+    """The slots on which it depends, with their codes."""
+
+
+def _elements_of(of: Any, *, all_known: bool = True) -> list[_Element] | None:
+    """The possible elements of an iterable; None if these cannot be said without changing it.
+
+    Args:
+        of: the iterable.
+        all_known: whether to say so even if all are known.
+    """
+    kind = type(of)
+    if kind is LazySet:
+        return [*_possible_members(of)]
+    if kind in _KNOWN:
+        return [_Element(number, (each,).__iter__) for number, each in enumerate(of)] if all_known else None
+    if kind in _VIEWS and isinstance(of._mapping, TotalMapping):
+        mapping, look = of._mapping, _VIEWS[kind]
+    elif isinstance(of, TotalMapping):
+        mapping, look = of, _VIEWS[KeysView]
+    else:
+        return None
+    return [
+        _Element(number, partial(look, mapping, key)) for number, key in enumerate(TotalMapping.__iter__(mapping))
+    ]
+
+
+def _possible_members(of: LazySet) -> Iterator[_Element]:
+    """The elements that a set may have."""
+    for number, (element, member) in enumerate(zip(of.lens.order, of.members, strict=True)):
         there = member if type(member) is bool else of.seen.get(member)
-        if there is None:
-            yield element, member
-        elif there:
-            yield element, None
+        if there is None or there:
+            yield _Element(number, (element,).__iter__, member if there is None else None)
+
+
+def _several_times(slots: Iterable[int]) -> list[int]:
+    """Those of these that occur more than once."""
+    return [slot for slot, times in Counter(slots).items() if times > 1]
 
 
 def _values(kind: str, contributed: Iterable[Any]) -> tuple[Hashable, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from types import CellType, CodeType, FunctionType, MethodType
@@ -28,6 +29,7 @@ from spec.checking.local.folds.rewriting import (
 )
 from spec.checking.local.folds.sources import Sources
 from spec.checking.local.folds.speculation import Speculation
+from spec.checking.local.lazy import ReadSlots
 from spec.language import part
 
 _SEES_LOCALS: Final = {"dir", "eval", "exec", "locals", "vars"}
@@ -40,16 +42,17 @@ class Twins:
     Args:
         reachable: finds the functions that a function may run.
         aggregates: receives the aggregates that twins read.
+        reads: what the present evaluation has read.
     """
 
-    def __init__(self, reachable: Reachable, aggregates: Aggregates):
+    def __init__(self, reachable: Reachable, aggregates: Aggregates, reads: Callable[[], ReadSlots]):
         self._reachable, self._sources = reachable, Sources()
         self._twins: dict[FunctionType, FunctionType] = {}
         self._made = set[CodeType]()
         """The code of twins, and of the functions inside them."""
         real = {name: getattr(builtins, builtin) for builtin, name in DECIDING.items()}
         purity = Purity(reachable, self._sources.syntax_of)
-        aggregation = Aggregation(purity, aggregates)
+        aggregation = Aggregation(purity, aggregates, reads)
         ours = {
             MEMBERS: Speculation(purity).members,
             AGGREGATE: aggregation.aggregate,

@@ -79,12 +79,17 @@ def require_agreement(judged: Judged, changed: pytest.MonkeyPatch) -> None:
 
 def paths(judged: Judged, folds: bool) -> int:
     """The number of paths that are recorded."""
+    return tables(judged, folds).learned
+
+
+def tables(judged: Judged, folds: bool) -> DecisionTables:
+    """The tables of the action, with the paths of all initial states."""
     model = Model(crowd(judged), folds=folds)
-    tables = DecisionTables(model, model.numbers(["type_ok"]))
+    made = DecisionTables(model, model.numbers(["type_ok"]))
     for state in model.first_states():
         words = words_of(model, model.layout.pack(state))
-        tables.learn(0, [*words, *words, tables.recorder.no_step])
-    return tables.learned
+        made.learn(0, [*words, *words, made.recorder.no_step])
+    return made
 
 
 def words_of(model: Model, packed: int) -> list[int]:

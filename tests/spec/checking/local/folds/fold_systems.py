@@ -1,4 +1,4 @@
-"""Random specifications full of folds, written as Python modules that a person can read, save and run.
+"""Random specifications full of folds over sets and mappings, as Python modules that a person can read, save and run.
 
 Bodies nest, raise, end early, call helpers, mutate lists and consume iterators; names leak from loops, and builtins
 are shadowed. Hypothesis makes the choices, so it also finds the smallest specification that fails.
@@ -13,14 +13,15 @@ from typing import Final
 
 from hypothesis import strategies as st
 
-PRELUDE: Final = '''"""Senders and a set of messages."""
+PRELUDE: Final = '''"""Senders, a set of messages, and places."""
 from typing import Annotated, Any, NamedTuple
 
-from spec.language import Size, Specification, State, Step, Total, action, at_most, initial, invariant, require
-from spec.language import sometimes, variable
+from spec.language import Partial, Size, Specification, State, Step, Total, action, at_most, initial, invariant
+from spec.language import require, sometimes, variable
 
 Number = Annotated[int, "a number"]
 Name = Annotated[str, "a name"]
+Place = Annotated[int, "a place"]
 
 
 class A(NamedTuple):
@@ -61,13 +62,16 @@ class Here(State):
     at: Total[Name, Number] = variable("A number of each.")
     pair: B = variable("A record.")
     q: tuple[Number, ...] = variable("A queue.")
+    row: Total[Place, Number] = variable("A number in each place.")
+    held: Partial[Place, Number] = variable("A number in some places.")
+    tags: Total[Place, A] = variable("A record in each place.")
 
 
 class Made(Specification[Here]):
     """Made at random."""
 
     def sizes(self) -> dict[Any, Size]:
-        return {Number: range(3), Name: ["a", "b"], tuple[Number, ...]: at_most(1)}
+        return {Number: range(3), Name: ["a", "b"], Place: range(4), tuple[Number, ...]: at_most(1)}
 
     def plain(self, s, n):
         return n + s.at["a"]
@@ -82,6 +86,7 @@ SOURCES: Final = (
     *("s.msgs - {B(1)}", "s.msgs | {B(2)}", "(s.msgs & {A('a', 1), B(0)})", "sorted(s.msgs, key=repr)"),
     *("{m for m in s.msgs if <e:m>}", "(m for m in s.msgs if <e:m>)", "list(s.msgs)", "{B(0)} | s.msgs"),
 )
+PLACES: Final = (*["range(4)"] * 3, "s.row", "s.held", "(0, 2, 3)", "sorted(s.held)", "[*s.held.keys()]")
 CONDITIONS: Final = (
     *("<v>.n == <n>", "isinstance(<v>, A)", "<v>.n > s.at['a']", "(<v>.n + 1) % 2 == 0", "<v>.n == s.pair.n"),
     *("isinstance(<v>, A) and s.at[<v>.k] <= <v>.n", "B(<v>.n) in s.msgs", "<v>.n in s.q", "like(<v>, s) > 1"),
@@ -97,6 +102,14 @@ RAISING: Final = (
     *("<v>.k == 'a'", "1 // <v>.n > 0", "s.at[<v>.k] > 0", "s.q[0] == <v>.n", "[1, 2][<v>.n] == 1", "<v>.great"),
 )
 """Conditions that raise for some elements."""
+IN_PLACES: Final = (
+    *("s.row[<v>] == <n>", "s.row[<v>] > s.at['a']", "<v> in s.held", "<v> in s.held and s.held[<v>] == s.row[<v>]"),
+    *("s.tags[<v>].n == <n>", "s.tags[<v>].great and s.tags[<v>].k == 'a'", "s.tags[<v>].n == s.row[<v>]"),
+    *("B(s.row[<v>]) in s.msgs", "s.tags[<v>] in s.msgs", "s.row[(<v> + 1) % 4] > s.row[<v>]", "s.row[<v>] in s.q"),
+    *("s.row[s.row[<v>]] == <n>", "like(s.tags[<v>], s) > 1", "s.held.get(<v>, 1) > <n>", "s.row[<v>] + <v> == <n>"),
+)
+"""Conditions on a place."""
+RAISING_IN_PLACES: Final = ("s.held[<v>] > 0", "1 // s.row[<v>] > 0", "s.q[s.row[<v>]] == <n>")
 SELDOM: Final = 20
 """How much more likely other conditions are: most systems should not raise."""
 CARELESS: Final = (
@@ -115,6 +128,23 @@ QUESTIONS: Final = (
     *("self.counted(s, <n>)", "sum(m.n for m in s.msgs) <c> <n>", "{m.n for m in s.msgs} <c> {<n>, 1}"),
     *("shadowed(s, <n>)", "self.late(s, <n>)", "sorted(m.n for m in <s> if <e:m>)[:1] <c> [<n>]"),
     "<f>(n <= x.n for n, x in [(m.n, m) for m in <s>] if <e:x>)",
+    *("sum(s.row.values()) % 3 <c> <n>", "set(s.row.values()) <c> {<n>, 1}", "max(s.row.values()) <c> <n>"),
+    *("sum(<p:p> for p in <o>) <c> <n>", "sum(s.row[p] for p in <o> if <p:p>) % 3 <c> <n>", "self.rowed(s, <n>)"),
+    *("len({s.row[p] for p in <o> if <p:p>}) <c> <n>", "len([p for p in <o> if <p:p> and <p:p>]) <c> <n>"),
+    *(
+        "sum(x for p, x in s.row.items() if <p:p>) % 3 <c> <n>",
+        "min((x for x in s.held.values()), default=1) <c> <n>",
+    ),
+    *(
+        "len(s.held) <c> <n>",
+        "max((s.tags[p].n for p in <o> if <p:p>), default=0) <c> <n>",
+        "<f>(<p:p> for p in <o>)",
+    ),
+    *("len({t.n for t in s.tags.values()}) <c> <n>", "self.rowed(s, <n>)", "{s.tags[p].k for p in <o>} == {'a'}"),
+    *(
+        "sum(s.row[p] == s.row[o] for p in <o> for o in <o> if p < o) <c> <n>",
+        "sum(x > <n> for x in [*s.row.values()]) > 1",
+    ),
 )
 """Questions about a state."""
 LINES: Final = """
@@ -158,6 +188,16 @@ def counted(self, s, n):
     <? pass ;; last = total ?>
     return bool(<? total % 3 == n ;; last == n ;; total > n and last ;; repr((k, last)) > repr((n, n)) ?>)
 
+def rowed(self, s, n):
+    total, last, k = <? 0 ;; n ;; s.at["a"] ?>, <? None ;; True ?>, 0
+    for p in <o>:
+        <? pass ;; if <p:p>: continue ;; k = s.row[p] % 2 ;; k, last = last, p ;; if total > 2: return <p:p> ?>
+        <? if s.row[p] != k: ;; if <p:p>: ;; for x in range(s.row[p]): ;; if <p:p> and <p:p>: ?>
+            <? total += 1 ;; total += s.row[p] ;; total = max(total, s.tags[p].n) ;; last = p ;; last = last == p ;;
+                k = s.at["b"] ;; return p > n ?>
+    <? pass ;; last = total ?>
+    return bool(<? total % 3 == n ;; last == n ;; total > n and last ;; repr((k, last)) > repr((n, n)) ?>)
+
 def careless(self, s, n):
     found, counts, each, last = [], {}, iter(<? range(3) ;; s.msgs ?>), 0
     got = <? any ;; all ;; len ?>([<c:m> for m in s.msgs])
@@ -174,6 +214,8 @@ def late(self, s, n):
 def begin(self, s):
     s.at["a"] = s.at["b"] = 0
     s.pair = B(0)
+    for p in range(4):
+        s.row[p], s.tags[p] = p % 2, A("a", p % 3)
 
 @action
 def send(self, s, k: Name, n: Number):
@@ -193,6 +235,18 @@ def move(self, s, k: Name):
         if <e:m>:
             s.at[k] = <? m.n ;; max(m.n, s.at[k]) ;; (s.at[k] + m.n) % 3 ?>
 
+@action
+def place(self, s, p: Place, n: Number):
+    require(n == <n> or <q>)
+    <? s.row[p] = n ;; s.held[p] = n ;; s.tags[p] = A("b", n) ;; s.held.pop(p, None) ;;
+        s.tags[p] = s.tags[p]._replace(n=s.row[p]) ;; s.row[p] = max(s.held.values(), default=n) ?>
+
+@action
+def swap(self, s, p: Place):
+    <? s.row[p], s.row[0] = s.row[0], s.row[p] ;; s.row[p] = sum(s.row.values()) % 3 ;; s.held[p] = s.row[p] ;;
+        s.tags[p] = s.tags[3] ?>
+    require(<q>)
+
 @action(n=lambda self, s: {m.n for m in s.msgs if <e:m>})
 def queue(self, s, n: Number):
     require(<q>)
@@ -209,11 +263,21 @@ def seen_too(self, s):
 
 @sometimes
 def seen_step(self, before, step, after):
-    return any(<b:m> for m in after.msgs if m not in before.msgs)
+    return <? any(<b:m> for m in after.msgs if m not in before.msgs) ;;
+        sum(before.row[p] != after.row[p] for p in range(4)) <c> <n> ;;
+        sum(after.row.values()) <c> sum(before.row.values()) ?>
 """
-"""The methods. `<? one ;; another ?>` is a choice, `<e:m>` a condition on the element m, `<q>` a question."""
+"""The methods. `<? one ;; another ?>` is a choice, `<e:m>` a condition on the element m, `<p:p>` one on the place p,
+`<q>` a question."""
 
-_SIMPLE: Final = {"n": ("0", "1", "2"), "f": ("any", "all"), "c": ("<", ">=", "=="), "s": SOURCES, "q": QUESTIONS}
+_SIMPLE: Final = {
+    "n": ("0", "1", "2"),
+    "f": ("any", "all"),
+    "c": ("<", ">=", "=="),
+    "s": SOURCES,
+    "q": QUESTIONS,
+    "o": PLACES,
+}
 
 
 @st.composite
@@ -224,8 +288,11 @@ def fold_systems(draw: Callable[[st.SearchStrategy[str]], str]) -> str:
         return draw(st.sampled_from(lines))
 
     def condition(kind: str, element: str) -> str:
-        lines = CONDITIONS[: None if len(element) < 3 else FLAT]
-        line = one_of([*lines * SELDOM, *RAISING, *CARELESS * (kind == "c") * SELDOM])
+        if kind == "p":
+            line = one_of([*IN_PLACES * SELDOM, *RAISING_IN_PLACES])
+        else:
+            lines = CONDITIONS[: None if len(element) < 3 else FLAT]
+            line = one_of([*lines * SELDOM, *RAISING, *CARELESS * (kind == "c") * SELDOM])
         text = filled(line.replace("<v>", element))
         if kind == "h":  # a helper calls no helper that calls it
             text = text.replace("self.some(s", "self.other(s").replace("self.score(", "self.plain(")

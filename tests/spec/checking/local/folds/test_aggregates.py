@@ -1,4 +1,4 @@
-"""Aggregates of a state's set: one path for each result, and in every state what plain Python decides."""
+"""Aggregates of sets and mappings: one path for each result, and in every state what plain Python decides."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from spec.checking.check import check
 from spec.checking.local import LocalEngine, plain_comparison, recording
 from spec.checking.local.folds import aggregation
-from spec.checking.local.folds.aggregates import Aggregate, Part, aggregate
+from spec.checking.local.folds.aggregates import Aggregate, Ask, Contribution, aggregate
 from spec.checking.local.folds.aggregation import BUILTINS, KINDS, Aggregation
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
@@ -351,16 +351,32 @@ def test_what_an_aggregate_would_lose_stays(judged: Judged, monkeypatch: pytest.
 # Graphs.
 
 
-def made(name: str, random: Random, elements: int) -> tuple[Aggregate | None, list[Part]]:
-    """An aggregate of random numbers."""
-    slots = [None if random.random() < 0.2 else slot for slot in range(elements)]
-    parts = [Part(slot, tuple(random.choices(range(3), k=random.randrange(3)))) for slot in slots]
-    return aggregate(KINDS[name], parts), parts
+CODES = 2, 3, 2, 3, 2, 3
+"""By slot."""
 
 
-def values(parts: list[Part], codes: dict[int, int]) -> list[Any]:
-    """What the elements that are there contribute."""
-    return [value for slot, values in parts if slot is None or codes[slot] for value in values]
+def made(name: str, random: Random) -> tuple[Aggregate | None, list[Contribution]]:
+    """An aggregate of random numbers. What some elements contribute depends on the code of one slot, or of two."""
+    contributions = [contribution(random, [slot, slot + 1][: random.randrange(3)]) for slot in range(0, 6, 2)]
+    return aggregate(KINDS[name], contributions), contributions
+
+
+def contribution(random: Random, slots: list[int]) -> Contribution:
+    """A contribution that depends on these slots, unless it happens to be always the same."""
+    if not slots:
+        return tuple(random.choices(range(3), k=random.randrange(3)))
+    slot, *others = slots
+    return Ask(slot, tuple(contribution(random, others) for _ in range(CODES[slot])))
+
+
+def values(contributions: list[Contribution], codes: dict[int, int]) -> list[Any]:
+    """What the elements contribute, given the code of each slot."""
+    found: list[Any] = []
+    for each in contributions:
+        while isinstance(each, Ask):
+            each = each.answers[codes[each.slot]]
+        found += each
+    return found
 
 
 def plainly(name: str, numbers: list[Any]) -> Hashable:
@@ -375,36 +391,36 @@ def plainly(name: str, numbers: list[Any]) -> Hashable:
 
 @rows("name", [*KINDS])
 def test_graphs_give_what_the_builtin_gives(name: str) -> None:
-    """For each subset, and also for members that a test of a path chooses."""
+    """For all codes, and also for those that the comparison of a path chooses."""
     for seed in range(20):
         random = Random(seed)
-        its, parts = made(name, random, elements=6)
+        its, contributions = made(name, random)
         assert its is not None
-        for chosen in product((0, 1), repeat=6):
+        for chosen in product(*map(range, CODES)):
             codes = dict(enumerate(chosen))
             result = its.result(codes.__getitem__)
-            assert its.results[result] == plainly(name, values(parts, codes))
+            assert its.results[result] == plainly(name, values(contributions, codes))
             known = {slot: code for slot, code in codes.items() if random.random() < 0.3}
-            others = its.other_members(result, known, random)
+            others = its.other_codes(result, known, random)
             if others is not None:
                 assert its.result(others.__getitem__) == result
                 assert all(others[slot] == known[slot] for slot in others.keys() & known.keys())
-        assert all(node.without != node.having for node in its.nodes)
+        assert all(len({*node.edges}) > 1 for node in its.nodes)
 
 
-def test_other_members_are_found_where_they_exist() -> None:
+def test_other_codes_are_found_where_they_exist() -> None:
     """Three of six elements can be chosen in twenty ways."""
-    its = aggregate(KINDS["len"], [Part(slot, (None,)) for slot in range(6)])
+    its = aggregate(KINDS["len"], [Ask(slot, ((), (None,))) for slot in range(6)])
     assert its is not None
     random = Random(0)
-    found = {tuple((its.other_members(3, {}, random) or {}).items()) for _ in range(500)}
+    found = {tuple((its.other_codes(3, {}, random) or {}).items()) for _ in range(500)}
     assert len(found) == 20
 
 
 def test_graphs_that_grow_like_trees_are_given_up() -> None:
     """Each subset has a sum of its own; or there are too many nodes."""
-    assert aggregate(KINDS["sum"], [Part(slot, (1 << slot,)) for slot in range(20)]) is None
-    some = [Part(slot, (1,)) for slot in range(20)]
+    assert aggregate(KINDS["sum"], [Ask(slot, ((), (1 << slot,))) for slot in range(20)]) is None
+    some = [Ask(slot, ((), (1,))) for slot in range(20)]
     assert aggregate(KINDS["sum"], some) is not None
     assert aggregate(KINDS["sum"], some, largest=200) is None
 
@@ -418,11 +434,11 @@ def test_plain_values_refute_an_aggregate(monkeypatch: pytest.MonkeyPatch) -> No
     assert found(heavy, LocalEngine(1)) == expected._replace(opaque=("act",))
 
 
-def test_other_members_refute_a_result_that_hides_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_codes_refute_a_result_that_hides_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each state of a path that nobody recorded would otherwise get the answer of the recorded one."""
 
     def compared(states: int) -> bool:
-        monkeypatch.setattr(plain_comparison, "OTHER_MEMBERS", states)
+        monkeypatch.setattr(plain_comparison, "OF_SAME_AGGREGATES", states)
         return found(in_order, LocalEngine(1)) == found(in_order, ReferenceEngine())
 
     monkeypatch.setitem(

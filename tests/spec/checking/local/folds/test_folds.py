@@ -15,6 +15,7 @@ from spec.checking.local import LocalEngine, recording
 from spec.checking.local.folds import speculation
 from spec.checking.local.folds.aggregates import Aggregates
 from spec.checking.local.folds.twins import Twins
+from spec.checking.local.lazy import ReadSlots
 from spec.checking.local.recording import Recorder
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
@@ -451,20 +452,23 @@ def test_folds_begin_when_paths_are_many(monkeypatch: pytest.MonkeyPatch) -> Non
     assert paths(any_of_them, folds=False) == 16
 
 
+def twins() -> Twins:
+    """Those of a system, before any function is rewritten."""
+    return Twins(Model(crowd(any_of_them)).hidden_state.reachable, Aggregates(0), lambda: ReadSlots([], []))
+
+
 def test_a_function_that_is_nested_too_deeply_stays(tmp_path: Path) -> None:
     """Copying its syntax tree would exceed the recursion limit."""
     file, names = tmp_path / "deep.py", dict[str, Any](__name__=__name__)
     file.write_text(f"def judged(s):\n    return any(m {'+ 0' * 900} > 2 for m in s.there)\n", encoding="utf-8")
     exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), names)
-    assert (
-        Twins(Model(crowd(any_of_them)).hidden_state.reachable, Aggregates(0)).of(names["judged"]) is names["judged"]
-    )
+    assert twins().of(names["judged"]) is names["judged"]
 
 
 def test_a_function_whose_source_has_changed_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And so does one without a source."""
     monkeypatch.setattr("sys.dont_write_bytecode", True)
-    twins = Twins(Model(crowd(any_of_them)).hidden_state.reachable, Aggregates(0))
+    its = twins()
     for number, (old, new) in enumerate([("", ""), ("> 2", "> 1"), ("(s)", "(s"), ("any", "all")]):
         text = f"def judged{number}(s):\n    return any(m > 2 for m in s.there)\n"
         file, names = tmp_path / f"{number}.py", dict[str, Any](__name__=__name__)
@@ -473,4 +477,4 @@ def test_a_function_whose_source_has_changed_stays(tmp_path: Path, monkeypatch: 
         if new == "all":
             file.unlink()
         judged = names[f"judged{number}"]
-        assert (twins.of(judged) is judged) is bool(new)
+        assert (its.of(judged) is judged) is bool(new)

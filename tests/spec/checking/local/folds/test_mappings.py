@@ -1,0 +1,301 @@
+"""Folds over mappings: one path for each result, and in every state what plain Python decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+from typing import Any, NamedTuple
+
+import pytest
+
+from spec.checking.local import recording
+from spec.language import (
+    Partial,
+    Specification,
+    State,
+    Total,
+    action,
+    initial,
+    integers,
+    mapping,
+    optional,
+    partial_mapping,
+    record,
+    require,
+    tuple_of,
+    variable,
+)
+from tests.rows import rows
+from tests.spec.checking.local.folds.crowds import Judged, paths, require_agreement, tables
+
+
+class Tag(NamedTuple):
+    """A number, and its kind."""
+
+    kind: str
+    n: int
+
+
+TAG = record(Tag, kind=["a", "b"], n=integers(0, 2))
+TAGS = [Tag(*each) for each in product("ab", range(3))]
+LINES = [(), (1,), (1, 2)]
+Pair = tuple[str, int]
+PAIR = tuple_of(["a", "b"], integers(0, 2))
+
+
+class RowState(State):
+    """Numbers in places."""
+
+    row: Total[int, int] = variable("In each.", of=lambda self: mapping(range(4), integers(0, 2)))
+    some: Partial[int, int] = variable("In some.", of=lambda self: partial_mapping(range(3), integers(0, 1)))
+
+
+class TagState(State):
+    """Tags in places, and a tuple of several lengths, which takes one slot."""
+
+    tags: Total[int, Tag] = variable("In each.", of=lambda self: mapping(range(3), TAG))
+    lines: Total[int, tuple[int, ...]] = variable("In each.", of=lambda self: mapping(range(3), LINES))
+
+
+class MoreState(State):
+    """Tuples, and tags in some places."""
+
+    pairs: Total[int, Pair] = variable("In each.", of=lambda self: mapping(range(3), PAIR))
+    more: Total[int, Tag | None] = variable("In some.", of=lambda self: mapping(range(2), optional(TAG)))
+
+
+class Judging(Specification[Any]):
+    """An action is enabled where a function of the state is true."""
+
+    @action
+    def act(self, s: Any) -> None:
+        require(self.judged(s))
+
+    def judged(self, s: Any) -> bool:
+        """The function of a test."""
+        raise NotImplementedError
+
+
+class Rows(Judging, Specification[RowState]):
+    """All states are initial."""
+
+    @initial(row=[*product(range(3), repeat=4)], some=[*product((None, 0, 1), repeat=3)])
+    def begin(self, s: RowState, row: Any, some: Any) -> None:
+        for place, n in enumerate(row):
+            s.row[place] = n
+        for place, n in enumerate(some):
+            if n is not None:
+                s.some[place] = n
+
+
+class Tags(Judging, Specification[TagState]):
+    """All states are initial."""
+
+    @initial(tags=[*product(TAGS, repeat=3)], lines=[*product(LINES, repeat=3)])
+    def begin(self, s: TagState, tags: Any, lines: Any) -> None:
+        for place, (tag, line) in enumerate(zip(tags, lines, strict=True)):
+            s.tags[place], s.lines[place] = tag, line
+
+
+class More(Judging, Specification[MoreState]):
+    """All states are initial."""
+
+    @initial(pairs=[*product(PAIR, repeat=3)], more=[*product((None, *TAGS), repeat=2)])
+    def begin(self, s: MoreState, pairs: Any, more: Any) -> None:
+        for place, pair in enumerate(pairs):
+            s.pairs[place] = pair
+        for place, tag in enumerate(more):
+            s.more[place] = tag
+
+
+def over(cls: type, judged: Callable[[Any], Any]) -> Judged:
+    """The specification with this function."""
+    return type("Made", (cls,), {"judged": lambda self, s: judged(s)})
+
+
+# Functions of rows.
+
+
+def heavy(s: Any) -> Any:
+    return sum(s.row.values()) > 5
+
+
+def mostly_ones(s: Any) -> Any:
+    return sum(s.row[place] == 1 for place in range(4)) > 2
+
+
+def of_two_kinds(s: Any) -> Any:
+    return len({s.row[place] for place in s.row}) == 2
+
+
+def without_ones(s: Any) -> Any:
+    return set(s.row.values()) <= {0, 2}
+
+
+def high(s: Any) -> Any:
+    return max(s.row.values()) == 1
+
+
+def low_elsewhere(s: Any) -> Any:
+    return min((n for place, n in s.row.items() if place != 2), default=0) > 0
+
+
+def full(s: Any) -> Any:
+    return len(s.some) > 1
+
+
+def heavy_somewhere(s: Any) -> Any:
+    return sum(s.some.values()) > 1
+
+
+def of_keys(s: Any) -> Any:
+    return sum(place + 1 for place in s.some) == 3
+
+
+def of_keys_asked_for(s: Any) -> Any:
+    return sum(place + 1 for place in s.some.keys()) == 3  # noqa: SIM118
+
+
+def where_both_agree(s: Any) -> Any:
+    return len([place for place in range(3) if s.some.get(place) == s.row[place]]) > 1
+
+
+def in_a_loop(s: Any) -> Any:
+    ones, last = 0, None
+    for place in range(4):
+        if s.row[place] == 1:
+            ones += 1
+            last = None
+        if s.row[place] == 2:
+            last = place % 2
+    return ones > 1 and last == 1
+
+
+def in_a_loop_that_returns(s: Any) -> Any:
+    twos = 0
+    for n in s.row.values():
+        if twos == 2:
+            return n > 0
+        if n == 2:
+            twos += 1
+    return False
+
+
+def after_an_assignment(s: Any) -> Any:
+    s.row[0] = 2
+    return sum(s.row.values()) % 4 == 3
+
+
+def after_a_read(s: Any) -> Any:
+    return s.row[1] == 1 and sum(s.row.values()) > 4
+
+
+def of_what_was_read(s: Any) -> Any:
+    """Elements that ask for one slot; it is read first."""
+    return sum(s.row[place] > s.row[3] for place in range(3)) > 1
+
+
+# Functions of tags.
+
+
+def counted(s: Any) -> Any:
+    return sum(tag.n for tag in s.tags.values() if tag.kind == "b") > 3
+
+
+def looked_at_again(s: Any) -> Any:
+    """A record is held before, and another one looked up after."""
+    tag = s.tags[0]
+    return sum(each.kind == "a" for each in s.tags.values()) == 2 and tag.kind == "b" and s.tags[1].kind == "a"
+
+
+def lines_looked_at_again(s: Any) -> Any:
+    line = s.lines[0]
+    return sum(len(each) for each in s.lines.values()) == 3 and len(line) == 2
+
+
+# Functions of tuples.
+
+
+def paired(s: Any) -> Any:
+    return sum(n for _, n in s.pairs.values()) > 3
+
+
+def tuples_looked_at_again(s: Any) -> Any:
+    pair = s.pairs[0]
+    return pair[1] > 0 and sum(each[0] == "a" for each in s.pairs.values()) == 2 and pair[0] == "b"
+
+
+@rows(
+    "cls, judged, expected",
+    [
+        (Rows, heavy, 9),
+        (Rows, mostly_ones, 5),
+        (Rows, of_two_kinds, 3),
+        (Rows, without_ones, 15),
+        (Rows, high, 3),
+        (Rows, low_elsewhere, 3),
+        (Rows, full, 4),
+        (Rows, heavy_somewhere, 4),
+        (Rows, of_keys, 7),
+        (Rows, of_keys_asked_for, 7),
+        (Rows, where_both_agree, 4),
+        (Rows, in_a_loop, 12),
+        (Rows, in_a_loop_that_returns, 5),
+        (Rows, after_an_assignment, 7),
+        (Rows, after_a_read, 1 + 2 + 7),  # the first path, which reads no aggregate, is recorded again
+        (Rows, of_what_was_read, 1 + 4 + 4),
+        (Tags, counted, 7),
+        (Tags, looked_at_again, 3 + 2),
+        (Tags, lines_looked_at_again, 6 + 3),
+        (More, paired, 7),
+        (More, tuples_looked_at_again, 1 + 1 + 2 * (3 + 2)),
+    ],
+)
+def test_a_path_reads_only_the_result(
+    cls: type, judged: Callable[[Any], Any], expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    assert (judged.__name__, paths(over(cls, judged), folds=True)) == (judged.__name__, expected)
+    assert paths(over(cls, judged), folds=False) > expected
+    require_agreement(over(cls, judged), monkeypatch)
+
+
+# Functions that no graph fits: slots are read one by one.
+
+
+def of_neighbours(s: Any) -> Any:
+    """Elements ask for slots of each other."""
+    return sum(s.row[place] != s.row[(place + 1) % 4] for place in range(4)) > 2
+
+
+def raising(s: Any) -> Any:
+    """An element raises for a value that it does not have in this state."""
+    return 0 in s.row.values() or sum(2 // s.row[place] for place in range(4)) > 5
+
+
+def of_all_numbers(s: Any) -> Any:
+    """Nearly each row has a result of its own."""
+    return sum(s.row[place] * 3**place for place in range(4)) > 40
+
+
+def of_optional_ones(s: Any) -> Any:
+    """Whether a slot is in use depends on another one."""
+    return sum(tag.n for tag in s.more.values() if tag is not None) > 1
+
+
+@rows("cls, judged", [(Rows, of_neighbours), (Rows, raising), (Rows, of_all_numbers), (More, of_optional_ones)])
+def test_other_folds_stay(cls: type, judged: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    assert paths(over(cls, judged), folds=True) == paths(over(cls, judged), folds=False)
+    require_agreement(over(cls, judged), monkeypatch)
+
+
+def nothing_to_fold(s: Any) -> Any:
+    return any(s.row[place] == 1 for place in range(4)) and sum(place for place in range(4)) > 3
+
+
+def test_a_rule_without_aggregates_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its paths would be recorded again for nothing."""
+    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    assert not tables(over(Rows, nothing_to_fold), folds=True).recorder.folding
+    assert tables(over(Rows, heavy), folds=True).recorder.folding == {"act"}
