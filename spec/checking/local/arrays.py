@@ -6,6 +6,7 @@ An enumeration names the columns of an array, or the places of a short one; numb
 from __future__ import annotations
 
 from enum import IntEnum
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -142,6 +143,13 @@ class StateRanges(NamedTuple):
     def size(self) -> int:
         """The number of states."""
         return int((self.ranges[:, StateRange.BEHIND] - self.ranges[:, StateRange.FIRST]).sum())
+
+    def split(self, parts: int) -> list[Array]:
+        """Ranges with about as many of these states in each part."""
+        first = self.ranges[:, StateRange.FIRST]
+        size = self.ranges[:, StateRange.BEHIND] - first
+        bounds = [first + size * part // parts for part in range(parts + 1)]
+        return [np.stack(pair, axis=1) for pair in pairwise(bounds)]
 
 
 class MarkedRanges(NamedTuple):

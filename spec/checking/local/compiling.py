@@ -115,7 +115,7 @@ def load_storing(kernels: Kernels) -> None:
 
 def load_seeking(kernels: Kernels) -> None:
     """Compile or load the kernel that finds discoveries, and the paths to them."""
-    Seeker(_tables(kernels), LearningBudget(), Scratch.of(kernels.words, 1)).load()
+    Seeker(_tables(kernels), LearningBudget(), [Scratch.of(kernels.words, 1)]).load()
 
 
 EXPLORING: Final[tuple[Load, ...]] = (load_expanding, load_storing)

@@ -246,7 +246,8 @@ class _Search:
     def seeker_of(self, tables: DecisionTables) -> Seeker:
         """A seeker by these tables, which waits for its kernel when it is needed."""
         prepare = partial(_Search.prepare_seeking, weakref.proxy(self))  # a cycle would keep all states in memory
-        return Seeker(tables, self.pool.budget, self.pool.workers[0].scratch, prepare)
+        scratches = [worker.scratch for worker in self.pool.workers]
+        return Seeker(tables, self.pool.budget, scratches, self.pool.each, prepare)
 
     # Levels.
 

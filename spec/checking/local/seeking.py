@@ -10,7 +10,8 @@ engine.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,6 +40,8 @@ TO_STATE, BY_STEP, OUTSIDE, DEAD, IN_STATE, FAILS = range(6)
 leave a domain, states without steps, states that cannot be expanded because an action raises."""
 AT_A_TIME = 1 << 19
 """States after which a search returns, at least to handle Ctrl-C."""
+WORTHWHILE = 1 << 14
+"""States from which on several workers search them."""
 BEYOND = 1 << 10
 """States to search beyond the first with a missing path, so that missing paths are learned together."""
 
@@ -51,13 +54,76 @@ class Match(NamedTuple):
     table: int
 
 
+class _Question(NamedTuple):
+    """What is sought."""
+
+    what: int
+    """The kind of search."""
+    tables: Array
+    """The tables that must have the outcome."""
+    outcome: int
+    targets: Array
+    """The states to which a step is sought, word by word."""
+
+
+class _Piece(NamedTuple):
+    """Some of the states to search, and what was found there."""
+
+    ranges: Array
+    cursor: Array
+    """How far it was searched, see `Cursor`."""
+    found: Array
+    """The table of each match, -1 as long as there is none."""
+    best: Array
+    """The state at the end of each match, and the state before."""
+    missing: Array
+    """Room for missing paths."""
+    scratch: Scratch
+
+    @classmethod
+    def of(cls, ranges: Array, scratch: Scratch, words: int, matches: int) -> _Piece:
+        """A piece that was not searched yet, with room for so many matches."""
+        return cls(
+            ranges=ranges,
+            cursor=np.zeros(len(Cursor), np.int64),
+            found=np.full(matches, -1, np.int64),
+            best=np.zeros((matches, 2 * words), np.uint64),
+            missing=np.zeros(PATIENCE * (2 * words + 2), np.uint64),
+            scratch=scratch,
+        )
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all of it was searched."""
+        return bool(self.cursor[Cursor.RANGE] == len(self.ranges))
+
+    def skip(self) -> int:
+        """Go on behind the present state; its place."""
+        at = int(max(self.cursor[Cursor.STATE], self.ranges[self.cursor[Cursor.RANGE], StateRange.FIRST]))
+        self.cursor[Cursor.STATE] = at + 1
+        return at
+
+    def matches(self) -> Iterator[tuple[int, Match]]:
+        """The matches, each with its number."""
+        words = self.best.shape[1] // 2
+        ends, befores = bytes_of(self.best[:, :words]), bytes_of(self.best[:, words:])
+        for number, match in enumerate(map(Match, ends, befores, self.found.tolist())):
+            if match.table >= 0:
+                yield number, match
+
+
+Each = Callable[[Callable[[_Piece], int], Sequence[_Piece]], list[int]]
+"""Calls a function with each of these."""
+
+
 class Seeker:
     """Finds the discoveries that tables have flagged.
 
     Args:
         budget: decides whether missing paths are learned. If not, a state that needs one is skipped, because its
             discoveries were found when it was expanded in plain Python.
-        scratch: working memory; nobody else may use it meanwhile.
+        scratches: working memory for each piece of a search; nobody else may use it meanwhile.
+        each: searches all pieces, at the same time if possible.
         prepare: called before each search; it may wait until the kernel is compiled.
     """
 
@@ -65,14 +131,14 @@ class Seeker:
         self,
         tables: DecisionTables,
         budget: LearningBudget,
-        scratch: Scratch,
+        scratches: Sequence[Scratch],
+        each: Each = lambda work, pieces: [*map(work, pieces)],
         prepare: Callable[[], None] = lambda: None,
     ):
-        self.tables, self.model, self.budget, self.scratch = tables, tables.model, budget, scratch
-        self.prepare, self.orbits = prepare, tables.orbits
+        self.tables, self.model, self.budget, self.scratches = tables, tables.model, budget, scratches
+        self.each, self.prepare, self.orbits = each, prepare, tables.orbits
         self.words = tables.words
         self._reach = 2 * tables.words + 2
-        self._missing = np.zeros(PATIENCE * self._reach, np.uint64)
         self.type_ok, self.deadlock = (self.model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
 
     def load(self) -> None:
@@ -164,39 +230,53 @@ class Seeker:
                     skipped += bytes_of(where.words[first * self.words : last * self.words].reshape(-1, self.words))
             return []
         self.prepare()
-        wanted = words_of(targets, BYTES * self.words).reshape(-1)
-        found = np.full(max(1, len(targets)), -1, np.int64)
-        best = np.zeros((len(found), 2 * self.words), np.uint64)
-        cursor = np.zeros(len(Cursor), np.int64)
-        while cursor[Cursor.RANGE] < len(where.ranges):
+        question = _Question(
+            what, np.array(tables, np.int64), outcome, words_of(targets, BYTES * self.words).reshape(-1)
+        )
+        workers = len(self.scratches) if where.size >= WORTHWHILE else 1
+        pieces = [
+            _Piece.of(ranges, scratch, self.words, matches=max(1, len(targets)))
+            for ranges, scratch in zip(where.split(workers), self.scratches, strict=False)
+        ]
+        while left := [piece for piece in pieces if not piece.is_done]:
             learning = self.budget.allows
-            missing = seek(
-                self.words,
-                where.words,
-                where.ranges,
-                cursor,
-                self.tables.program(),
-                self.orbits,
-                what,
-                np.array(tables, np.int64),
-                outcome,
-                wanted,
-                found,
-                best.reshape(-1),
-                self._missing if learning else self._missing[: self._reach],
-                self.scratch,
-            )
-            if learning:
-                with self.budget.learning():
-                    for row in self._missing.reshape(-1, self._reach)[:missing].tolist():
-                        self.tables.learn(row[0], row[1:])
-            elif missing:
-                at = max(cursor[Cursor.STATE], where.ranges[cursor[Cursor.RANGE], StateRange.FIRST])
-                if skipped is not None:
-                    skipped += bytes_of(where.words[at * self.words : (at + 1) * self.words].reshape(1, -1))
-                cursor[Cursor.STATE] = at + 1
-        ends, befores = bytes_of(best[:, : self.words]), bytes_of(best[:, self.words :])
-        return [Match(*each) for each in zip(ends, befores, found.tolist(), strict=True) if each[-1] >= 0]
+            search = partial(self._search, where.words, question, self.tables.program(), learning)
+            found = self.each(search, left) if len(left) > 1 else [*map(search, left)]
+            for piece, missing in zip(left, found, strict=True):
+                if learning:
+                    self._learn(piece.missing, missing)
+                elif missing:
+                    at = piece.skip()
+                    if skipped is not None:
+                        skipped += bytes_of(where.words[at * self.words : (at + 1) * self.words].reshape(1, -1))
+        lowest: dict[int, Match] = {}
+        for piece in pieces:
+            for number, match in piece.matches():
+                lowest[number] = min(match, lowest.get(number, match))
+        return [lowest[number] for number in sorted(lowest)]
+
+    def _search(self, states: Array, question: _Question, program: Program, learning: bool, piece: _Piece) -> int:
+        """Go on searching a piece, until paths are missing; their number."""
+        missing = piece.missing if learning else piece.missing[: self._reach]
+        number: int = seek(
+            self.words,
+            states,
+            piece.ranges,
+            piece.cursor,
+            program,
+            self.orbits,
+            *question,
+            piece.found,
+            piece.best.reshape(-1),
+            missing,
+            piece.scratch,
+        )
+        return number
+
+    def _learn(self, missing: Array, number: int) -> None:
+        with self.budget.learning():
+            for row in missing.reshape(-1, self._reach)[:number].tolist():
+                self.tables.learn(row[0], row[1:])
 
     # Failures.
 

@@ -39,7 +39,7 @@ class CompiledWork(Work):
         """The expanded states, and their successors."""
         self._threads = ThreadPoolExecutor(1)
         self._pool = self._pool_over(self._reached)
-        self._seeker = Seeker(self.tables, self._pool.budget, self._pool.workers[0].scratch)
+        self._seeker = Seeker(self.tables, self._pool.budget, [self._pool.workers[0].scratch])
         self._judges: tuple[Visited, WorkerPool] | None = None
         self._tunings = list(TUNINGS)
         self._expanded = 0

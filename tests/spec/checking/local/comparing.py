@@ -12,7 +12,7 @@ import pytest
 
 from spec.checking.check import silent
 from spec.checking.exploration import Engine, Exploration, Options
-from spec.checking.local import LocalEngine, masks, worker_pool
+from spec.checking.local import LocalEngine, masks, seeking, worker_pool
 from spec.checking.local import engine as local
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.reference import ReferenceEngine
@@ -91,10 +91,11 @@ def reached_first(specification: Specification) -> list[int]:
 def in_small_pieces(changed: pytest.MonkeyPatch) -> None:
     """Make small systems use the code for large ones.
 
-    Blocks have a few states, few unknown paths are put off at once, and masks have few bits, are tuned early and all
-    remembered.
+    Blocks have a few states, and several workers search them for discoveries. Few unknown paths are put off at once.
+    Masks have few bits, are tuned early and all remembered.
     """
     changed.setattr(worker_pool, "WORK_ITEM", 3)
+    changed.setattr(seeking, "WORTHWHILE", 1)
     changed.setattr(worker_pool, "PATIENCE", 2)
     changed.setattr(worker_pool, "ROOM", 4)
     changed.setattr(masks, "GROUP", 3)

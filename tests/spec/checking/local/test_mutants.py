@@ -23,7 +23,7 @@ import pytest
 from spec.checking.auto import AutoEngine
 from spec.checking.local import LocalEngine, begun, expanding, jit, seeking, storing, tables, visited, worker_pool
 from spec.checking.local import engine as local
-from spec.checking.local.arrays import MET, Cursor, Outbox, Scratch, WorkerOutput
+from spec.checking.local.arrays import MET, Cursor, Outbox, Scratch, StateRanges, WorkerOutput
 from spec.checking.local.begun import Begun
 from spec.checking.local.expanding import FULL
 from spec.checking.local.lazy import Copy
@@ -496,6 +496,11 @@ def a_level_is_not_handed_over(of: Any, *args: Any) -> Begun:
 @instead(Seeker, "in_states", shown_by="what raises")
 def a_decided_property_hides_an_exception(in_states: Any, self: Seeker, where: Any, flags: Any, *args: Any) -> None:
     in_states(self, where, np.minimum(flags, MET), *args)
+
+
+@instead(StateRanges, "split", shown_by="walkers")
+def the_last_part_of_the_states_is_not_searched(split: Any, self: StateRanges, parts: int) -> Any:
+    return split(self, parts)[: max(1, parts - 1)]
 
 
 @instead(Recorder, "of_state", shown_by="random systems")
