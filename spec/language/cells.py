@@ -298,13 +298,18 @@ class PartialMapping(TotalMapping):
         self._row.write(self._at[key], ABSENT, self._name)
 
     def __iter__(self) -> Iterator[Any]:
-        return (key for key in self._at if key in self)
+        row = self._row
+        for key, at in self._at.items():
+            if row.looked_at is not None:
+                row.looked_at.add(at)
+            if row.values[at] is not ABSENT:
+                yield key
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
     def __bool__(self) -> bool:
-        return any(key in self for key in self._at)
+        return any(True for _ in self)
 
     def clear(self) -> None:
         """Remove every key."""

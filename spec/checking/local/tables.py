@@ -12,9 +12,9 @@ them in `compact`, which shares equal subtrees.
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Collection, Iterable, Sequence, Set
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -35,7 +35,11 @@ from spec.checking.states.limits import too_large
 from spec.checking.states.packed_state import PackedState, number_of
 from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.renamings import OF_STEP, Evaluation
+from spec.language.cells import WORD
 from spec.language.instances import Instance
+
+ALL: Final = (1 << WORD) - 1
+"""All bits of a word."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +77,11 @@ class GrowingArray:
             self.array, self.view = more, more.data
         return first
 
-    def append(self, *row: int) -> int:
-        """Add a row; its number."""
-        at = self.take(1)
-        for column, item in enumerate(row, at * self.columns):
-            self.view[column] = item
+    def append(self, *items: int) -> int:
+        """Add rows, item by item; the number of the first."""
+        at = self.take(len(items) // self.columns)
+        for place, item in enumerate(items, at * self.columns):
+            self.view[place] = item
         return at
 
 
@@ -117,6 +121,13 @@ class DecisionTables:
             zip(self._nodes, zip(slots.registers, slots.shifts, slots.masks, strict=True), strict=True)
         )
         self._places[NOTHING] = 0, 0, 0
+        self._shifts = [
+            WORD * (self.words - 1 - register) + shift
+            for register, shift in zip(slots.registers, slots.shifts, strict=True)
+        ][: self.recorder.n_slots]
+        """The place of each slot of the present state in the number of its words."""
+        self._fields = [mask << shift for mask, shift in zip(slots.masks, self._shifts, strict=False)]
+        """The bits of each of these slots in that number."""
         self.code = GrowingArray(np.int32, used=1)  # offset 0 means unknown
         self._graphs: dict[int, Graph] = {}
         """The graphs of aggregates, by number of the aggregate."""
@@ -127,14 +138,18 @@ class DecisionTables:
         self.effects = GrowingArray(np.uint64, 2 * self.words, used=EFFECTS)
         self.spans = GrowingArray(np.int32, 2, used=EFFECTS)
         self.copies = GrowingArray(np.int32, len(CopiedSlot))
-        self._effects: dict[tuple[Any, ...], int] = {}
-        self._written: list[int] = [0] * EFFECTS
+        self._effects: dict[Set[Any], int] = {}
         self._codes: list[Set[Any]] = [frozenset()] * EFFECTS
-        """By effect, the slots that it writes, one bit for each; and with the codes written."""
+        """By effect, the slots that it writes, with the codes written."""
         self._looked_at = [0] * len(self.all)
-        self._settling: list[list[Set[Any]]] = [[] for _ in self.all]
+        """By table, the slots that it reads, one bit for each."""
+        self._readers, self._writers = [0] * self.recorder.n_slots, [list[int]() for _ in model.layout.slots]
+        """By slot, the tables that read it, one bit for each; and the effects that write it."""
+        self._settling: list[dict[Any, list[Set[Any]]]] = [{} for _ in self.all]
         """By table of a property of steps, the slots and codes of paths to the usual outcome that read only the state
-        after the step."""
+        after the step; each by the last of them, None if it reads nothing."""
+        self._settled: dict[int, None] = {}
+        """The tables that have any of these."""
         self._here = (1 << self.recorder.n_slots) - 1
         """The slots of the present state, one bit for each."""
 
@@ -216,7 +231,7 @@ class DecisionTables:
         """The tables in the form that is walked."""
         roots, changed = self.root.array[: len(self.all)], self._changed
         self._compacted, self._changed = self.learned, set()
-        return self._copy.of(self.code.array, self.code.used, roots, changed, len(self._written))
+        return self._copy.of(self.code.array, self.code.used, roots, changed, len(self._codes))
 
     # Learning.
 
@@ -355,7 +370,7 @@ class DecisionTables:
                 reads = self.recorder.of_one_state(recorded.reads) if steps else dict(recorded.reads)
                 self.masks.learn(number, reads)
             if steps and all(slot < self.recorder.n_slots for slot, _ in recorded.reads):
-                self._settle(number, frozenset(recorded.reads))
+                self._settle(number, recorded.reads)
 
     def _graph(self, number: int) -> Graph:
         """The graph of an aggregate."""
@@ -376,51 +391,68 @@ class DecisionTables:
 
     def effect(self, writes: Writes) -> int:
         """The number of the effect with these writes."""
-        key = tuple(sorted(writes.items()))
+        key = frozenset(writes.items())
         number = self._effects.get(key)
         if number is None:
-            slots, clear, put, copies = self.recorder.slots, [0] * self.words, [0] * self.words, []
+            slots, shifts, fields = self.recorder.slots, self._shifts, self._fields
+            clear = put = readers = 0
+            copies = list[int]()
+            number = len(self._codes)
             for slot, what in key:
-                word, shift, mask = slots.registers[slot], slots.shifts[slot], slots.masks[slot]
-                clear[word] |= mask << shift
+                clear |= fields[slot]
+                readers |= self._readers[slot]
+                self._writers[slot].append(number)
                 if isinstance(what, Copy):
-                    copies.append((slots.registers[what.slot], slots.shifts[what.slot], word, shift, mask))
+                    copies += slots.registers[what.slot], slots.shifts[what.slot]
+                    copies += slots.registers[slot], slots.shifts[slot], slots.masks[slot]
                 else:
-                    put[word] |= what << shift
-            number = self._effects[key] = self.effects.append(*clear, *put)
-            first = self.copies.used
-            for copy in copies:
-                self.copies.append(*copy)
-            self.spans.append(first, first + len(copies))
+                    put |= what << shifts[slot]
+            layout = self.model.layout
+            self._effects[key] = number
+            self.effects.append(*PackedState(layout, clear).words, *PackedState(layout, put).words)
+            first = self.copies.append(*copies)
+            self.spans.append(first, self.copies.used)
             self.affects.take(1)
-            self._written.append(sum(1 << slot for slot, _ in key))
-            self._codes.append(frozenset(key))
-            for table, looked_at in enumerate(self._looked_at):
-                if looked_at & self._written[number]:
-                    self._affect(number, table)
+            self._codes.append(key)
+            self._affect([number], readers)
         return number
 
     def _look(self, number: int, slots: int) -> None:
         """Record that a table reads these slots, one bit for each."""
-        looked_at = self._looked_at[number]
-        new = slots & ~looked_at
+        new = slots & ~self._looked_at[number]
         if new:
-            self._looked_at[number] = looked_at | new
-            for effect, written in enumerate(self._written):
-                if written & new:
-                    self._affect(effect, number)
+            self._looked_at[number] |= new
+            every = [slot for slot in range(self.recorder.n_slots) if new >> slot & 1]
+            for slot in every:
+                self._readers[slot] |= 1 << number
+            self._affect({effect for slot in every for effect in self._writers[slot]}, 1 << number)
 
-    def _settle(self, number: int, path: Set[Any]) -> None:
+    def _settle(self, number: int, path: Sequence[tuple[int, int]]) -> None:
         """Record that a property of steps has the usual outcome wherever these slots have these codes afterwards."""
-        self._settling[number].append(path)
-        for effect, codes in enumerate(self._codes):
-            if path <= codes:
+        its = frozenset(path)
+        self._settled.setdefault(number)
+        self._settling[number].setdefault(path[-1] if path else None, []).append(its)
+        writers = [self._writers[slot] for slot, _ in path]
+        for effect in min(writers, key=len) if writers else range(len(self._codes)):
+            if its <= self._codes[effect]:
                 self.affects.view[effect * self.masks.words + (number >> 6)] &= ~(1 << (number & 63))
 
-    def _affect(self, effect: int, number: int) -> None:
-        codes = self._codes[effect]
-        if not any(path <= codes for path in self._settling[number]):
-            self.affects.view[effect * self.masks.words + (number >> 6)] |= 1 << (number & 63)
+    def _settles(self, number: int, codes: Set[Any]) -> bool:
+        """Whether a property of steps has the usual outcome wherever slots have these codes afterwards."""
+        settling = self._settling[number]
+        return any(path <= codes for last in (None, *codes) for path in settling.get(last, ()))
+
+    def _affect(self, effects: Iterable[int], tables: int) -> None:
+        """Record that these tables, one bit for each, read a slot that these effects write."""
+        view, words = self.affects.view, self.masks.words
+        of_steps = [table for table in self._settled if tables >> table & 1]
+        for effect in effects:
+            affected = tables
+            for table in of_steps:
+                if self._settles(table, self._codes[effect]):
+                    affected &= ~(1 << table)
+            for word in range(words):
+                view[effect * words + word] |= affected >> WORD * word & ALL
 
     def _contradiction(self, number: int, registers: Sequence[int]) -> EvaluationFailed:
         table, layout = self.all[number], self.model.layout
