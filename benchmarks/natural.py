@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from typing import Any, Final, NamedTuple
 
-from benchmarks.natural_specifications import CoffeeCan, Counter, DependentQuicksort, Quicksort, Sums
+from benchmarks.natural_specifications import CoffeeCan, Counter, DependentQuicksort, Quicksort, Sums, Votes
 from examples.multi_paxos import MultiPaxos
 from examples.paxos import Paxos
 from spec.checking import check
@@ -41,6 +41,7 @@ ROWS: Final[Mapping[str, Row]] = {
     "Paxos, 3 ballots": Row(lambda: Paxos(ballots=3), 185_369),
     "MultiPaxos, --symmetry": Row(MultiPaxos, 343_796, symmetry=True, engines=("local", "auto")),
     "sums over a set of 18": Row(Sums, 262_144),
+    "votes counted in a mapping": Row(Votes, 70_903),
     "quicksort, choices in a guard": Row(Quicksort, 4_548),
     "quicksort, dependent choices": Row(DependentQuicksort, 4_548),
     "a counter to 20,000": Row(Counter, 20_001),

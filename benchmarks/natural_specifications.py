@@ -14,6 +14,7 @@ from spec.language import (
     Size,
     Specification,
     State,
+    Total,
     action,
     at_most,
     constant,
@@ -25,6 +26,8 @@ from spec.language import (
 
 Number = Annotated[int, "a number"]
 Index = Annotated[int, "a place in a sequence"]
+Node = Annotated[int, "a node"]
+Candidate = Annotated[int, "a candidate"]
 
 
 class Numbers(State):
@@ -66,6 +69,45 @@ class Sums(Specification[Numbers]):
             if number % 2:
                 odd += 1
         return 2 * odd <= self.numbers + 1
+
+
+class Ballots(State):
+    """Votes, and the leader."""
+
+    vote: Total[Node, Candidate | None] = variable("The vote of each node, if it has voted.")
+    leader: Candidate | None = variable("The leader, if there is one.")
+
+
+class Votes(Specification[Ballots]):
+    """Nodes vote once, and a candidate with most of the votes may lead: votes are counted in a mapping."""
+
+    nodes: int = constant(8, "Nodes.", at_least=1)
+    candidates: int = constant(3, "Candidates.", at_least=1)
+
+    def sizes(self) -> dict[Any, Size]:
+        """So many nodes and candidates."""
+        return {Node: range(self.nodes), Candidate: range(self.candidates)}
+
+    def votes_for(self, s: Ballots, candidate: Candidate) -> int:
+        """The votes for a candidate."""
+        return sum(vote == candidate for vote in s.vote.values())
+
+    @action
+    def cast(self, s: Ballots, node: Node, candidate: Candidate) -> None:
+        """A node votes."""
+        require(s.vote[node] is None)
+        s.vote[node] = candidate
+
+    @action
+    def lead(self, s: Ballots, candidate: Candidate) -> None:
+        """A candidate begins to lead."""
+        require(s.leader is None and 2 * self.votes_for(s, candidate) > self.nodes)
+        s.leader = candidate
+
+    @invariant
+    def leader_has_most_votes(self, s: Ballots) -> bool:
+        """The leader has more votes than all others together."""
+        return s.leader is None or 2 * self.votes_for(s, s.leader) > self.nodes
 
 
 class Count(State):

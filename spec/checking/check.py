@@ -64,7 +64,7 @@ def check(
         profile: measure what each action and property takes; not with the Spark engine.
         on_progress: called with statistics now and then, and at the end unless the engine was interrupted.
         release: one of the system's `releases`, from which its constants were taken; the result records it.
-        folds: read of a set or mapping only what matters to a loop over it; the result is the same, sooner.
+        folds: when a rule loops over a set or mapping, read only what matters; the result is the same, sooner.
 
     Raises:
         UsageError: an unknown property, action or witness; an unavailable engine; an action or property without the

@@ -209,7 +209,7 @@ def simulate(
         shrinking: look for a shorter counterexample than the run's own.
         on_progress: called with statistics now and then.
         release: one of the system's `releases`, from which its constants were taken; the result records it.
-        folds: leave out memberships of a set that do not matter to a fold over it, as in `check`.
+        folds: as in `check`.
 
     Raises:
         UsageError: an unknown property, or an argument that is out of range or meaningless.

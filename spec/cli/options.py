@@ -171,7 +171,7 @@ OWN = single_value(
 NO_FOLDS = click.option(
     "--no-folds",
     is_flag=True,
-    help="Read every element where a rule goes through a set or mapping: slower, the same result.",
+    help="Read every element when a rule loops over a set or mapping: slower, the same result.",
 )
 DEADLOCK = click.option("--deadlock", is_flag=True, help="Report a state without an enabled action as an error.")
 

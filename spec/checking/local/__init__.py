@@ -3,7 +3,7 @@
 One noun in each module:
 
 - `lazy` has values that are read only when they are used; `lenses` are the views that domains have of packed states;
-- `recording` is one evaluation of an action or property; `folds` lets it leave out memberships that do not matter;
+- `recording` is one evaluation of an action or property; `folds` lets it leave out what does not matter to a loop;
 - `tables` is everything learned from evaluations; `masks` finds outcomes before any table is walked;
 - `traversing`, `expanding` and `storing` are the compiled loops over `arrays`;
 - `visited` is the set of states; `worker_pool` expands a level; `engine` goes from level to level;

@@ -145,7 +145,7 @@ class StateRanges(NamedTuple):
         return int((self.ranges[:, StateRange.BEHIND] - self.ranges[:, StateRange.FIRST]).sum())
 
     def split(self, parts: int) -> list[Array]:
-        """Ranges with about as many of these states in each part."""
+        """The same states in so many parts of about equal size, each as ranges."""
         first = self.ranges[:, StateRange.FIRST]
         size = self.ranges[:, StateRange.BEHIND] - first
         bounds = [first + size * part // parts for part in range(parts + 1)]

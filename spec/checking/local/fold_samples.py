@@ -1,7 +1,8 @@
 """A sample of each level, in which rules that fold are evaluated in plain Python too.
 
-Tables of folds have paths that nobody recorded: those over other members of a set with the same result. Each recorded
-path is compared with plain evaluation (`plain_comparison`); this compares what tables say of a few actual states.
+Tables of folds have paths that nobody recorded: those of states with other members or values and the same result.
+Each recorded path is compared with plain evaluation (`plain_comparison`); this compares what tables say of a few
+actual states.
 """
 
 from __future__ import annotations

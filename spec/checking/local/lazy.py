@@ -44,7 +44,7 @@ class ReadSlots(dict[int, int]):
     Aggregates (`folds.aggregates`) are among them, numbered after all slots.
     """
 
-    __slots__ = ("held", "iterated", "left_out", "places", "registers", "supposed", "trying", "within")
+    __slots__ = ("assumed", "held", "iterated", "left_out", "places", "registers", "trying", "within")
 
     def __init__(self, places: abc.Sequence[tuple[int, int, int]], registers: abc.Sequence[int]):
         self.places, self.registers = places, registers
@@ -58,16 +58,16 @@ class ReadSlots(dict[int, int]):
         self.iterated = False
         """Whether code iterated over a set, or counted its members."""
         self.trying = 0
-        """While code is only tried, and may read nothing that is not known (`folds`): the number of elements for it,
-        multiplied where such code tries other code. Otherwise 0."""
-        self.supposed: dict[int, int] = {}
+        """While code is only tried, and may read nothing that is not known (`folds`): how many elements and codes it
+        is tried for, multiplied where such code tries other code. Otherwise 0."""
+        self.assumed: dict[int, int] = {}
         """Codes that code which is only tried finds in slots that are not known. Meanwhile lazy values remember
         nothing."""
 
     def __missing__(self, slot: int) -> int:
         if self.trying:
-            if slot in self.supposed:
-                return self.supposed[slot]
+            if slot in self.assumed:
+                return self.assumed[slot]
             raise Unknown(slot)
         register, shift, mask = self.places[slot]
         code = self[slot] = self.registers[register] >> shift & mask
@@ -292,7 +292,7 @@ class LazySequence(Lazy):
             assert self.whole is not None
             values, lenses = self.whole.parts_in(self.seen)
             self.lenses = lenses
-            if not self.seen.supposed:
+            if not self.seen.assumed:
                 self.values = values
         return values
 
@@ -325,7 +325,7 @@ class LazySequence(Lazy):
         if value is UNREAD:
             lens: Any = self.lenses[number]
             value = lens.look(self.seen)
-            if not self.seen.supposed:
+            if not self.seen.assumed:
                 values[number] = value
         return value
 
@@ -663,7 +663,7 @@ class Field:
         known, name = record.__dict__, self.name
         seen = known["_seen"]
         value = known["_lens"].fields[name].look(seen)
-        if not seen.supposed:
+        if not seen.assumed:
             known[name] = value
         return value
 

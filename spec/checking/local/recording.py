@@ -10,8 +10,8 @@ the slots of a recorded path share its outcome. The tables of `tables` rest on t
 Evaluations see lazy values (`lazy`). Where these cannot stand for plain ones, which shows in an exception, the
 evaluation is repeated on plain values, and every cell it uses is read whole. So a recorded exception is one that
 plain values raise. Code that could distinguish lazy values from plain ones (`transparency`) gets plain ones from the
-start. And each path is compared with the result on plain values (`plain_comparison`). A rule that has many paths
-over sets is recorded by its twin, which reads fewer memberships (`folds`).
+start. And each path is compared with the result on plain values (`plain_comparison`). A rule with many paths is
+recorded by its twin, which reads less of sets and mappings (`folds`).
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Recorder:
         self._cell_of = [place.cell for place in model.layout.slots]
         self._done: dict[int, int] = {}
         self._paths = Counter[tuple[str, bool]]()
-        """The paths by rule, and whether they iterate over a set."""
+        """The number of paths by rule; those that iterate over a set are counted apart."""
         self.folds_from = FOLDS_FROM if model.folds else 0
         self.states = 0
         """The states expanded so far, if that is known."""
@@ -215,14 +215,14 @@ class Recorder:
         return Claim(seen, outcome, writes, self._unused(seen, writes), left_out, aggregates, seen.within)
 
     def _begins_to_fold(self, evaluate: Evaluated, seen: ReadSlots) -> bool:
-        """Whether a rule has so many paths, with these reads at last, that from now on its twin is recorded.
+        """Whether a rule has so many paths that from now on its twin is recorded.
 
-        The twin of one that iterates over sets reads less. Of another one that is tried, now and then.
+        If it iterates over sets, its twin reads less. For any other rule this is tried, at every thousandth path.
         """
         self._paths[evaluate.rule, seen.iterated] += 1
         paths = self._paths[evaluate.rule, seen.iterated]
         few = not self.folds_from or paths < self.folds_from or paths * RARE < self.states
-        if few or evaluate.rule in self.folding:
+        if few or evaluate.rule in self.folding or evaluate.rule in self.opaque:
             return False
         if not seen.iterated and (paths % self.folds_from or not self._folds(evaluate, seen.registers)):
             return False
@@ -233,11 +233,13 @@ class Recorder:
     def _folds(self, evaluate: Evaluated, registers: Sequence[int]) -> bool:
         """Whether the twin reads an aggregate in this state."""
         view, seen = self._lazily, ReadSlots(self._places, registers)
+        dirty = [*view.here.dirty]
         view.fold([evaluate.instance])
         try:
             self._outcome(evaluate, seen)
         finally:
             view.unfold(evaluate.instance)
+            view.here.dirty[:] = dirty  # of the evaluation that was recorded
         return any(True for _ in self.aggregates.among(seen))
 
     def _all_of(self, instance: Instance) -> Instances:
@@ -405,7 +407,7 @@ class _LazyStepView(_SeenView):
         return self._twin_of.get(id(instance), instance)
 
     def fold(self, instances: Iterable[Instance]) -> None:
-        """From now on run the twins of these instances, which read no more of a set than matters (`folds`)."""
+        """From now on run the twins of these instances, which read of sets and mappings what matters (`folds`)."""
         for instance in instances:
             self._twin_of[id(instance)] = replace(instance, run=self._twins.of(instance.run))
             self._bound.pop(id(instance), None)
@@ -441,7 +443,7 @@ class _LazyCells(_Cells):
 
     def __missing__(self, at: int) -> Any:
         value = self.lenses[at].look(self.seen)
-        if not self.seen.supposed:
+        if not self.seen.assumed:
             self[at] = value
         return value
 

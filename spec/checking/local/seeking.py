@@ -40,8 +40,8 @@ TO_STATE, BY_STEP, OUTSIDE, DEAD, IN_STATE, FAILS = range(6)
 leave a domain, states without steps, states that cannot be expanded because an action raises."""
 AT_A_TIME = 1 << 19
 """States after which a search returns, at least to handle Ctrl-C."""
-WORTHWHILE = 1 << 14
-"""States from which on several workers search them."""
+PARALLEL_FROM = 1 << 14
+"""The fewest states that several workers search together."""
 BEYOND = 1 << 10
 """States to search beyond the first with a missing path, so that missing paths are learned together."""
 
@@ -79,9 +79,11 @@ class _Piece(NamedTuple):
     missing: Array
     """Room for missing paths."""
     scratch: Scratch
+    orbits: Orbits | None
+    """With working memory of its own, like the scratch."""
 
     @classmethod
-    def of(cls, ranges: Array, scratch: Scratch, words: int, matches: int) -> _Piece:
+    def of(cls, ranges: Array, scratch: Scratch, orbits: Orbits | None, words: int, matches: int) -> _Piece:
         """A piece that was not searched yet, with room for so many matches."""
         return cls(
             ranges=ranges,
@@ -90,6 +92,7 @@ class _Piece(NamedTuple):
             best=np.zeros((matches, 2 * words), np.uint64),
             missing=np.zeros(PATIENCE * (2 * words + 2), np.uint64),
             scratch=scratch,
+            orbits=orbits,
         )
 
     @property
@@ -98,7 +101,7 @@ class _Piece(NamedTuple):
         return bool(self.cursor[Cursor.RANGE] == len(self.ranges))
 
     def skip(self) -> int:
-        """Go on behind the present state; its place."""
+        """Skip the state at the cursor; its place."""
         at = int(max(self.cursor[Cursor.STATE], self.ranges[self.cursor[Cursor.RANGE], StateRange.FIRST]))
         self.cursor[Cursor.STATE] = at + 1
         return at
@@ -136,7 +139,9 @@ class Seeker:
         prepare: Callable[[], None] = lambda: None,
     ):
         self.tables, self.model, self.budget, self.scratches = tables, tables.model, budget, scratches
-        self.each, self.prepare, self.orbits = each, prepare, tables.orbits
+        self.each, self.prepare = each, prepare
+        self.orbits = [tables.orbits and tables.orbits.for_another() for _ in scratches]
+        """For each scratch, the orbits with working memory of their own."""
         self.words = tables.words
         self._reach = 2 * tables.words + 2
         self.type_ok, self.deadlock = (self.model.numbers([name])[0] for name in (TYPE_OK, DEADLOCK))
@@ -233,10 +238,10 @@ class Seeker:
         question = _Question(
             what, np.array(tables, np.int64), outcome, words_of(targets, BYTES * self.words).reshape(-1)
         )
-        workers = len(self.scratches) if where.size >= WORTHWHILE else 1
+        workers = len(self.scratches) if where.size >= PARALLEL_FROM else 1
         pieces = [
-            _Piece.of(ranges, scratch, self.words, matches=max(1, len(targets)))
-            for ranges, scratch in zip(where.split(workers), self.scratches, strict=False)
+            _Piece.of(ranges, scratch, orbits, self.words, matches=max(1, len(targets)))
+            for ranges, scratch, orbits in zip(where.split(workers), self.scratches, self.orbits, strict=False)
         ]
         while left := [piece for piece in pieces if not piece.is_done]:
             learning = self.budget.allows
@@ -256,7 +261,7 @@ class Seeker:
         return [lowest[number] for number in sorted(lowest)]
 
     def _search(self, states: Array, question: _Question, program: Program, learning: bool, piece: _Piece) -> int:
-        """Go on searching a piece, until paths are missing; their number."""
+        """Search on, until paths are missing or `AT_A_TIME` states are done; the number of missing paths."""
         missing = piece.missing if learning else piece.missing[: self._reach]
         number: int = seek(
             self.words,
@@ -264,7 +269,7 @@ class Seeker:
             piece.ranges,
             piece.cursor,
             program,
-            self.orbits,
+            piece.orbits,
             *question,
             piece.found,
             piece.best.reshape(-1),

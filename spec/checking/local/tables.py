@@ -38,7 +38,7 @@ from spec.checking.symmetry.renamings import OF_STEP, Evaluation
 from spec.language.cells import WORD
 from spec.language.instances import Instance
 
-ALL: Final = (1 << WORD) - 1
+WORD_MASK: Final = (1 << WORD) - 1
 """All bits of a word."""
 
 
@@ -121,19 +121,17 @@ class DecisionTables:
             zip(self._nodes, zip(slots.registers, slots.shifts, slots.masks, strict=True), strict=True)
         )
         self._places[NOTHING] = 0, 0, 0
-        self._shifts = [
-            WORD * (self.words - 1 - register) + shift
-            for register, shift in zip(slots.registers, slots.shifts, strict=True)
-        ][: self.recorder.n_slots]
-        """The place of each slot of the present state in the number of its words."""
-        self._fields = [mask << shift for mask, shift in zip(slots.masks, self._shifts, strict=False)]
-        """The bits of each of these slots in that number."""
+        places = model.layout.slots
+        self._shifts = [WORD * (self.words - 1 - place.word) + place.shift for place in places]
+        """By slot of the present state, its shift in the packed state as one number."""
+        self._fields = [((1 << place.width) - 1) << shift for place, shift in zip(places, self._shifts, strict=True)]
+        """By slot, its bits in that number."""
         self.code = GrowingArray(np.int32, used=1)  # offset 0 means unknown
         self._graphs: dict[int, Graph] = {}
         """The graphs of aggregates, by number of the aggregate."""
         self._aggregate_at: dict[int, int] = {}
-        """The aggregate whose graph begins at an offset. A path that reads its memberships one by one there would end
-        up at a result, a node that no other path has."""
+        """The aggregate whose graph begins at an offset. A path that reads the graph's slots one by one instead
+        would end at a result, which is a node only of this graph."""
         self.root = GrowingArray(np.int32, used=len(self.all))
         self.effects = GrowingArray(np.uint64, 2 * self.words, used=EFFECTS)
         self.spans = GrowingArray(np.int32, 2, used=EFFECTS)
@@ -143,11 +141,11 @@ class DecisionTables:
         """By effect, the slots that it writes, with the codes written."""
         self._looked_at = [0] * len(self.all)
         """By table, the slots that it reads, one bit for each."""
-        self._readers, self._writers = [0] * self.recorder.n_slots, [list[int]() for _ in model.layout.slots]
+        self._readers, self._writers = [0] * len(places), [list[int]() for _ in places]
         """By slot, the tables that read it, one bit for each; and the effects that write it."""
         self._settling: list[dict[Any, list[Set[Any]]]] = [{} for _ in self.all]
         """By table of a property of steps, the slots and codes of paths to the usual outcome that read only the state
-        after the step; each by the last of them, None if it reads nothing."""
+        after the step; grouped by the last slot and code of the path; None if it reads nothing."""
         self._settled: dict[int, None] = {}
         """The tables that have any of these."""
         self._here = (1 << self.recorder.n_slots) - 1
@@ -255,6 +253,12 @@ class DecisionTables:
         self.learned += 1
         self.paths[number] += 1
         self.seconds[number] += time.perf_counter() - began
+
+    def missed(self, numbers: Any) -> None:
+        """Count paths of these tables as missing, though they are not learned."""
+        counts = np.bincount(numbers.astype(np.int64))
+        for number in np.flatnonzero(counts).tolist():
+            self.misses[number] += int(counts[number])
 
     def plainly(self, table: DecisionTable, registers: Sequence[int]) -> Recorded:
         """The outcome that a table should have for these registers, evaluated on plain values; no reads."""
@@ -452,7 +456,7 @@ class DecisionTables:
                 if self._settles(table, self._codes[effect]):
                     affected &= ~(1 << table)
             for word in range(words):
-                view[effect * words + word] |= affected >> WORD * word & ALL
+                view[effect * words + word] |= affected >> WORD * word & WORD_MASK
 
     def _contradiction(self, number: int, registers: Sequence[int]) -> EvaluationFailed:
         table, layout = self.all[number], self.model.layout

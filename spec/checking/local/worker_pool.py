@@ -417,8 +417,7 @@ class WorkerPool:
             if self.budget.allows:
                 self._learn(worker)
             else:
-                for row in self._missing(worker):
-                    self.tables.misses[row[0]] += 1
+                self.tables.missed(self._missing(worker)[:, 0])
                 self._by_caller(lambda: self._expand_plainly(worker))
         finally:
             self.learning.release()
@@ -426,17 +425,16 @@ class WorkerPool:
         return True
 
     def _learn(self, worker: Worker) -> None:
-        rows = self._missing(worker)
+        rows: list[list[int]] = self._missing(worker).tolist()
         self._by_caller(lambda: self._learn_paths(rows))
         self._hand_over(worker)
         put_off = self._put_off(worker)
         states, marks = put_off[:, PutOff.STATE], put_off[:, PutOff.MARKS]
         self.work_items.append(np.stack([states, states + 1, marks], axis=1))  # with the columns of `StateRange`
 
-    def _missing(self, worker: Worker) -> list[list[int]]:
+    def _missing(self, worker: Worker) -> Array:
         """The missing paths of the states that wait, as far as there was room: a table and registers each."""
-        missing = worker.output.missing[: worker.output.cursor[Cursor.MISSING] * self.reach]
-        rows: list[list[int]] = missing.reshape(-1, self.reach).tolist()
+        rows: Array = worker.output.missing.reshape(-1, self.reach)[: worker.output.cursor[Cursor.MISSING]]
         return rows
 
     def _put_off(self, worker: Worker) -> Array:

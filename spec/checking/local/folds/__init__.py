@@ -11,7 +11,7 @@ and the order of reads.
 
 In a sum, most elements do matter, but many states have the same sum. So of `sum`, `max`, `min`, `len`, sets of a few
 values, and loops that only assign to variables, a path reads the result, an *aggregate*, and goes on for all states
-with this result. They may go through a set, or through keys for each of which a mapping has a value.
+with this result. The loop may be over a set, over a mapping, or over known keys that are looked up in a mapping.
 
 - `sources` finds the syntax tree of a function, `rewriting` makes that of its twin, and `twins` the function;
 - `purity` says which bodies may be tried: those whose evaluation has no effect;

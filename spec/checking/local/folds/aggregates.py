@@ -1,4 +1,4 @@
-"""Aggregates: what comes of all elements together, such as their sum, as graphs of partial results.
+"""Aggregates: results computed from all elements, such as a sum, as graphs of partial results.
 
 A node of the graph asks for a slot, after some partial result: whether a set has an element, say, or which value a
 mapping has for a key. All answers lead to the next element, and all ways to the same partial result meet there. So
@@ -21,6 +21,7 @@ slots. In a decision table a copy of the graph stands in the place of the read (
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import chain
 from math import prod
@@ -30,23 +31,24 @@ from typing import Any, Final, NamedTuple
 
 from spec.checking.local.lazy import ReadSlots, Unknown
 
-LARGEST: Final = 4_096
-"""The most nodes of a graph: the number of members of a set of 90 elements has that many."""
+LARGEST: Final = 16_384
+"""The most edges of a graph, before equal nodes are joined: 64 kB in each place of a table that reads it."""
 MANY: Final = 64
 """With more partial results than this, a graph is made only if it has at most half as many as a tree."""
 MOST: Final = 10_000
 """The most aggregates of a specification."""
 
 
-class Ask(NamedTuple):
-    """A question for a slot, on which the contribution of an element depends."""
+@dataclass(frozen=True)
+class Branch:
+    """A slot on which the contribution of an element depends."""
 
     slot: int
-    answers: tuple[Contribution, ...]
-    """By code, the contribution, or the next question."""
+    by_code: tuple[Contribution, ...]
+    """The contribution for each code, or another branch."""
 
 
-Contribution = Ask | tuple[Hashable, ...]
+Contribution = Branch | tuple[Hashable, ...]
 """What an element contributes: the values in order, or the slots that decide which."""
 
 
@@ -118,13 +120,13 @@ class Kind(NamedTuple):
 
 
 def aggregate(kind: Kind, contributions: Iterable[Contribution], largest: int = LARGEST) -> Aggregate | None:
-    """An aggregate of what elements contribute; None if it has more nodes than the largest."""
+    """An aggregate of what elements contribute; None if it has more edges than the largest."""
     partials: list[Any] = [kind.start]
     levels: list[_Level] = []
     size, ways = 0, 1
     for each in contributions:
         contributed = [*leaves(each)]
-        size += len(partials) * len([*slots_of(each)])
+        size += len(partials) * len(contributed)
         if size > largest or (len(partials) > MANY and 2 * len(partials) > ways):
             return None
         after = [[reduce(kind.add, values, partial) for values in contributed] for partial in partials]
@@ -139,9 +141,9 @@ def aggregate(kind: Kind, contributions: Iterable[Contribution], largest: int = 
 
     def asked(contribution: Contribution, places: Iterator[int]) -> int:
         """The node that asks what an element contributes; the places are those after each of its contributions."""
-        if type(contribution) is not Ask:
+        if not isinstance(contribution, Branch):
             return next(places)
-        edges = tuple([asked(answer, places) for answer in contribution.answers])
+        edges = tuple([asked(answer, places) for answer in contribution.by_code])
         return edges[0] if len({*edges}) == 1 else nodes.setdefault((contribution.slot, edges), len(nodes))
 
     for each, partials, after in reversed(levels):
@@ -163,8 +165,8 @@ class _Level(NamedTuple):
 
 def leaves(contribution: Contribution) -> Iterator[tuple[Hashable, ...]]:
     """What an element may contribute."""
-    if type(contribution) is Ask:
-        for answer in contribution.answers:
+    if isinstance(contribution, Branch):
+        for answer in contribution.by_code:
             yield from leaves(answer)
     else:
         yield contribution
@@ -172,9 +174,9 @@ def leaves(contribution: Contribution) -> Iterator[tuple[Hashable, ...]]:
 
 def slots_of(contribution: Contribution) -> Iterator[int]:
     """The slot of each question on which a contribution depends."""
-    if type(contribution) is Ask:
+    if isinstance(contribution, Branch):
         yield contribution.slot
-        for answer in contribution.answers:
+        for answer in contribution.by_code:
             yield from slots_of(answer)
 
 

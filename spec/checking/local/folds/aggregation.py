@@ -24,7 +24,7 @@ from itertools import chain
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple, TypeVar
 
-from spec.checking.local.folds.aggregates import Aggregates, Ask, Contribution, Kind, aggregate, leaves, slots_of
+from spec.checking.local.folds.aggregates import Aggregates, Branch, Contribution, Kind, aggregate, leaves, slots_of
 from spec.checking.local.folds.purity import Purity
 from spec.checking.local.folds.rewriting import SIZE_OF_SET
 from spec.checking.local.folds.speculation import BREADTH, PATIENCE, variables_stay
@@ -40,8 +40,10 @@ Step = Callable[..., tuple[Any, ...] | list[Any]]
 WANTED: Final = 2
 """The most slots that are read first, each because all bodies want it that want any."""
 
-LARGEST_LOOP: Final = 512
-"""The most nodes of a loop's graph, which is made again for each path."""
+LARGEST_LOOP: Final = 1_024
+"""The most edges of a loop's graph, which is made again for each path."""
+MOST_KNOWN: Final = 1_024
+"""The most elements of a tuple or the like for which a body is tried."""
 
 
 def _greatest(partial: Any, value: Any) -> Any:
@@ -106,17 +108,17 @@ class Aggregation:
             body: says what an element contributes; without it, the element does.
             calls: the members that the body calls.
         """
-        seen, elements = self._reads(), _elements_of(of, all_known=body is not None)
-        if elements is None or builtin is not BUILTINS[kind]:
-            return plainly(of)
-        if seen.trying and not seen.within:  # no aggregate is known
+        seen = self._reads()
+        if builtin is not BUILTINS[kind] or (seen.trying and not seen.within):  # no aggregate is known
             return plainly(of)
         if body is not None:
             assert isinstance(body, FunctionType)
             if not (self._purity.of(body, calls) and variables_stay(body)):
                 return plainly(of)
-        taken = body or _itself
-        number = self._number(seen, taken, lambda: self._of_builtin(kind, seen, elements, taken))
+        elements = _elements_of(of, all_known=body is not None)
+        if elements is None:
+            return plainly(of)
+        number = self._number(seen, body or plainly, lambda: self._of_builtin(kind, seen, elements, body or _itself))
         if number is None:
             return plainly(of)
         result = self._read(seen, of, number)
@@ -138,11 +140,12 @@ class Aggregation:
         Returns:
             True and the variables after it; or False and what it returns; or None twice if the loop must run.
         """
-        seen, elements = self._reads(), _elements_of(of)
-        if elements is None or seen.trying:
-            return None, None
+        seen = self._reads()
         assert isinstance(step, FunctionType)
-        if not (self._purity.of(step, calls) and variables_stay(step)):
+        if seen.trying or not (self._purity.of(step, calls) and variables_stay(step)):
+            return None, None
+        elements = _elements_of(of)
+        if elements is None:
             return None, None
         number = self._number(seen, step, lambda: self._of_loop(seen, elements, step, variables))
         if number is None:
@@ -194,20 +197,20 @@ class Aggregation:
                 kind, *values = partial
                 if kind is list:
                     return partial
-                variables = step(it, *map(_untyped, values))
-                partial = type(variables), *map(_typed, map(plain, variables))
+                result = step(it, *map(_untyped, values))
+                partial = type(result), *map(_typed, map(plain, result))
             return partial
 
         def turn(partial: tuple[Any, ...], taken: _Turn) -> tuple[Any, ...]:
-            seen.supposed |= taken.supposed
+            seen.assumed |= taken.assumed
             try:
                 return after(partial, taken.element)
             finally:
-                seen.supposed.clear()
+                seen.assumed.clear()
 
         def first_turn(element: _Element) -> tuple[Hashable, ...]:
             after(start, element)
-            return (_Turn(element, tuple(seen.supposed.items())),)
+            return (_Turn(element, tuple(seen.assumed.items())),)
 
         try:
             start = (tuple, *map(_typed, variables))
@@ -227,14 +230,14 @@ class Aggregation:
         A path must read the same whenever it is recorded. So this depends on nothing but what was read already.
         """
         members = {element.member for element in elements if element.member is not None}
-        for _ in range(WANTED + 1):
+        for left in reversed(range(WANTED + 1)):
             contributions, shared = self._tried(
                 seen, len(elements), lambda: self._of_each(seen, elements, values)
             ) or (None, ())
             if not shared:
                 return contributions
             slot, *others = shared
-            if others or slot in members:
+            if not left or others or slot in members:
                 return None
             seen[slot]
         return None
@@ -249,9 +252,10 @@ class Aggregation:
         """
         found: list[Contribution] = []
         wanted = list[int]()
-        for element in elements:
+        each_of = [partial(_if_there, seen, element, values) for element in elements]
+        for contributed in each_of:
             try:
-                found.append(values(element))
+                found.append(contributed())
             except Unknown as unknown:
                 if unknown.slot is None:
                     raise
@@ -262,15 +266,15 @@ class Aggregation:
         if shared := _several_times(wanted):
             return None, shared
         if wanted:
-            found = [self._supposed(seen, partial(values, element)) for element in elements]
+            found = [self._for_each_code(seen, contributed) for contributed in each_of]
         found = [
-            each if member is None or not each else Ask(member, ((), each))
+            each if member is None or not each else Branch(member, ((), each))
             for member, each in zip(members, found, strict=True)
         ]
         shared = _several_times(slot for each in found for slot in {*slots_of(each)})
         return (None, shared) if shared else (tuple(filter(None, found)), ())
 
-    def _supposed(self, seen: ReadSlots, contributed: Callable[[], tuple[Hashable, ...]]) -> Contribution:
+    def _for_each_code(self, seen: ReadSlots, contributed: Callable[[], tuple[Hashable, ...]]) -> Contribution:
         """What an element contributes, whichever codes the slots have for which it asks."""
         try:
             return contributed()
@@ -282,15 +286,15 @@ class Aggregation:
         answers = list[Contribution]()
         seen.trying *= codes
         for code in range(codes):
-            seen.supposed[slot] = code
-            answers.append(self._supposed(seen, contributed))
-        del seen.supposed[slot]
+            seen.assumed[slot] = code
+            answers.append(self._for_each_code(seen, contributed))
+        del seen.assumed[slot]
         seen.trying //= codes
-        return answers[0] if all(each == answers[0] for each in answers) else Ask(slot, tuple(answers))
+        return answers[0] if all(each == answers[0] for each in answers) else Branch(slot, tuple(answers))
 
     def _tried(self, seen: ReadSlots, elements: int, ask: Callable[[], T | None]) -> T | None:
         """What code says that may read nothing new; None if it raises, perhaps for an element that is not there."""
-        trying, supposed, held = seen.trying, dict(seen.supposed), len(seen.held)
+        trying, assumed, held = seen.trying, dict(seen.assumed), len(seen.held)
         if trying * elements > BREADTH:
             return None
         seen.trying = max(trying, 1) * elements
@@ -302,8 +306,8 @@ class Aggregation:
             return None
         finally:
             seen.trying = trying
-            seen.supposed.clear()
-            seen.supposed |= supposed
+            seen.assumed.clear()
+            seen.assumed |= assumed
             seen.held[held:] = dict.fromkeys(seen.held[held:])
 
 
@@ -328,25 +332,17 @@ _VIEWS: Final[dict[type, Callable[[TotalMapping, Any], Iterable[Any]]]] = {
 class _Element(NamedTuple):
     """A possible element of what a fold goes through."""
 
-    number: int
-    """Its place; no two have the same."""
     here: Callable[[], Iterable[Any]]
     """Looks it up: there is one, or none."""
     member: int | None = None
     """The slot that says whether a set has it; None if that is known, or if `here` asks."""
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Element) and self.number == other.number
-
-    def __hash__(self) -> int:
-        return self.number
 
 
 class _Turn(NamedTuple):
     """A turn of a loop."""
 
     element: _Element
-    supposed: tuple[tuple[int, int], ...]
+    assumed: tuple[tuple[int, int], ...]
     """The slots on which it depends, with their codes."""
 
 
@@ -361,24 +357,39 @@ def _elements_of(of: Any, *, all_known: bool = True) -> list[_Element] | None:
     if kind is LazySet:
         return [*_possible_members(of)]
     if kind in _KNOWN:
-        return [_Element(number, (each,).__iter__) for number, each in enumerate(of)] if all_known else None
+        return [_Element((each,).__iter__) for each in of] if all_known and len(of) <= MOST_KNOWN else None
     if kind in _VIEWS and isinstance(of._mapping, TotalMapping):
         mapping, look = of._mapping, _VIEWS[kind]
     elif isinstance(of, TotalMapping):
         mapping, look = of, _VIEWS[KeysView]
     else:
         return None
-    return [
-        _Element(number, partial(look, mapping, key)) for number, key in enumerate(TotalMapping.__iter__(mapping))
-    ]
+    keys = TotalMapping.__iter__(mapping)  # also those that are absent
+    return [_Element(partial(look, mapping, key)) for key in keys]
 
 
 def _possible_members(of: LazySet) -> Iterator[_Element]:
     """The elements that a set may have."""
-    for number, (element, member) in enumerate(zip(of.lens.order, of.members, strict=True)):
+    for element, member in zip(of.lens.order, of.members, strict=True):
         there = member if type(member) is bool else of.seen.get(member)
         if there is None or there:
-            yield _Element(number, (element,).__iter__, member if there is None else None)
+            yield _Element((element,).__iter__, member if there is None else None)
+
+
+def _if_there(
+    seen: ReadSlots, element: _Element, values: Callable[[_Element], tuple[Hashable, ...]]
+) -> tuple[Hashable, ...]:
+    """What an element contributes if the set has it. Few bodies ask whether it does."""
+    try:
+        return values(element)
+    except Unknown as unknown:
+        if element.member is None or unknown.slot != element.member:
+            raise
+    seen.assumed[element.member] = 1
+    try:
+        return values(element)
+    finally:
+        del seen.assumed[element.member]
 
 
 def _several_times(slots: Iterable[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Purity: which bodies may be tried for an element that a set may not have.
+"""Purity: which bodies may be tried for elements and values that the state may not have.
 
 A body is *pure* if nobody notices that it was evaluated: it assigns to nothing outside itself, changes nothing in
 place, says nothing, and consumes no iterator. Its syntax must have only the forms listed here. The functions that it

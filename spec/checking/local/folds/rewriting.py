@@ -14,7 +14,7 @@ A probe is a generator for one element. The element matters if the generator yie
 contribute a value, decide `any` or `all`, or run a statement. `members` leaves out elements that do not matter, and
 the fold itself stays as its author wrote it: its iteration, its accumulator, its short circuit, its `else`.
 
-Builtins that aggregate go through `aggregate`, with the set, and with a body that says what an element contributes:
+Builtins that aggregate go through `aggregate`, with the iterable, and a body that says what an element contributes:
 
     sum(m.n for m in s.msgs if m.k == k)
     aggregate("sum", sum, s.msgs, lambda it: sum(m.n for m in members(it, ...) if m.k == k),
@@ -150,8 +150,7 @@ class _Rewriter(ast.NodeTransformer):
                 return self._with_body(kind, builtin, self._called(node), argument, calls)
         made = self._called(node)
         iterable, made.args = made.args[0], [_loaded(ITERABLE)]
-        plainly = _of_iterable(made) if made.keywords else made.func
-        return _call(AGGREGATE, ast.Constant(name), builtin, iterable, plainly)
+        return _call(AGGREGATE, ast.Constant(name), builtin, iterable, _of_iterable(made))
 
     def _with_body(
         self, kind: str, builtin: ast.expr, made: ast.expr, node: Comprehension, calls: Sequence[str]

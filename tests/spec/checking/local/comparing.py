@@ -95,7 +95,7 @@ def in_small_pieces(changed: pytest.MonkeyPatch) -> None:
     Masks have few bits, are tuned early and all remembered.
     """
     changed.setattr(worker_pool, "WORK_ITEM", 3)
-    changed.setattr(seeking, "WORTHWHILE", 1)
+    changed.setattr(seeking, "PARALLEL_FROM", 1)
     changed.setattr(worker_pool, "PATIENCE", 2)
     changed.setattr(worker_pool, "ROOM", 4)
     changed.setattr(masks, "GROUP", 3)

@@ -13,11 +13,16 @@ from hypothesis import strategies as st
 from spec.atlas.instances import figures_of
 from spec.checking import Result, check
 from spec.checking.local import LocalEngine
+from spec.checking.local.arrays import Scratch
 from spec.checking.local.jit import Array, compiled
+from spec.checking.local.learning_budget import LearningBudget
 from spec.checking.local.orbits import listed, relations
 from spec.checking.local.representing import Orbits, represent_in
+from spec.checking.local.seeking import Seeker
+from spec.checking.local.tables import DecisionTables
 from spec.checking.model import Model
 from spec.checking.symmetry import reduction as symmetry
+from spec.checking.symmetry.reduction import Symmetry
 from spec.language import Specification, UsageError
 from spec.language.state import Values
 from spec.systems.controller_election import ControllerElection
@@ -124,6 +129,17 @@ def test_a_rule_that_distinguishes_brokers_is_refused_by_name(spoilt: type[Speci
     with pytest.raises(UsageError) as refused:
         check(spoilt(), engine="local", symmetry=True)
     assert str(refused.value).startswith("--symmetry: " + REFUSED[spoilt].format(spoilt.name))
+
+
+def test_workers_that_search_together_share_no_memory() -> None:
+    """Each finds representatives in memory of its own."""
+    model = Model(ControllerElection(brokers=3))
+    tables = DecisionTables(model, model.numbers(["type_ok"]), Symmetry(model, model.numbers(["type_ok"])))
+    seeker = Seeker(tables, LearningBudget(), [Scratch.of(tables.words, 1), Scratch.of(tables.words, 1)])
+    one, other = seeker.orbits
+    assert one is not None
+    assert other is not None
+    assert not any(map(np.shares_memory, one.scratch, other.scratch))
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -12,7 +12,7 @@ import pytest
 from spec.checking.check import check
 from spec.checking.local import LocalEngine, plain_comparison, recording
 from spec.checking.local.folds import aggregation
-from spec.checking.local.folds.aggregates import Aggregate, Ask, Contribution, aggregate
+from spec.checking.local.folds.aggregates import Aggregate, Branch, Contribution, aggregate
 from spec.checking.local.folds.aggregation import BUILTINS, KINDS, Aggregation
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
@@ -51,6 +51,11 @@ def heavy(s: Any) -> bool:
 def too_different(s: Any) -> bool:
     """Nearly every subset has a sum of its own, so memberships are read one by one."""
     return bool(sum(s.there) > 3)
+
+
+def of_themselves(s: Any) -> bool:
+    """The body asks whether the set has the element."""
+    return bool(sum(1 if m in s.there else 5 for m in s.there) == 3)
 
 
 def how_often(s: Any) -> bool:
@@ -174,6 +179,7 @@ def in_a_loop_above_the_limit(s: Any) -> bool:
     "judged, expected",
     [
         *[(many, 5), (few_of_them, 4), (heavy, 7), (too_different, 16), (how_often, 4), (great, 20), (small, 4)],
+        (of_themselves, 5),
         *[(of_two_kinds, 3), (kinds, 5), (kinds_by_name, 5), (pairs, 3), (with_another, 4), (above_the_limit, 15)],
         *[
             (after_a_member, 6),
@@ -366,15 +372,15 @@ def contribution(random: Random, slots: list[int]) -> Contribution:
     if not slots:
         return tuple(random.choices(range(3), k=random.randrange(3)))
     slot, *others = slots
-    return Ask(slot, tuple(contribution(random, others) for _ in range(CODES[slot])))
+    return Branch(slot, tuple(contribution(random, others) for _ in range(CODES[slot])))
 
 
 def values(contributions: list[Contribution], codes: dict[int, int]) -> list[Any]:
     """What the elements contribute, given the code of each slot."""
     found: list[Any] = []
     for each in contributions:
-        while isinstance(each, Ask):
-            each = each.answers[codes[each.slot]]
+        while isinstance(each, Branch):
+            each = each.by_code[codes[each.slot]]
         found += each
     return found
 
@@ -410,7 +416,7 @@ def test_graphs_give_what_the_builtin_gives(name: str) -> None:
 
 def test_other_codes_are_found_where_they_exist() -> None:
     """Three of six elements can be chosen in twenty ways."""
-    its = aggregate(KINDS["len"], [Ask(slot, ((), (None,))) for slot in range(6)])
+    its = aggregate(KINDS["len"], [Branch(slot, ((), (None,))) for slot in range(6)])
     assert its is not None
     random = Random(0)
     found = {tuple((its.other_codes(3, {}, random) or {}).items()) for _ in range(500)}
@@ -419,8 +425,8 @@ def test_other_codes_are_found_where_they_exist() -> None:
 
 def test_graphs_that_grow_like_trees_are_given_up() -> None:
     """Each subset has a sum of its own; or there are too many nodes."""
-    assert aggregate(KINDS["sum"], [Ask(slot, ((), (1 << slot,))) for slot in range(20)]) is None
-    some = [Ask(slot, ((), (1,))) for slot in range(20)]
+    assert aggregate(KINDS["sum"], [Branch(slot, ((), (1 << slot,))) for slot in range(20)]) is None
+    some = [Branch(slot, ((), (1,))) for slot in range(20)]
     assert aggregate(KINDS["sum"], some) is not None
     assert aggregate(KINDS["sum"], some, largest=200) is None
 

@@ -47,7 +47,7 @@ MUTANTS = [
     (speculation, "if in_vain >= PATIENCE", "if in_vain", folds.any_of_them),
     (rewriting, 'keyword.arg == "default" and isinstance(value, ast.Constant)', "True", of_sets.from_a_start),
     (rewriting, '("sum", ast.SetComp), ', "", of_sets.once_each),
-    (aggregation, " or builtin is not BUILTINS[kind]", "", of_sets.shadowed),
+    (aggregation, "builtin is not BUILTINS[kind] or ", "", of_sets.shadowed),
     (aggregation, "self._purity.of(body, calls) and variables_stay(body)", "variables_stay(body)", of_sets.noting),
     (aggregation, "self._purity.of(body, calls) and variables_stay(body)", "True", of_sets.consuming),
     (aggregation, "if result is None:", "if False:", of_sets.of_nothing),

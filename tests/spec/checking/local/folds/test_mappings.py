@@ -8,11 +8,15 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from spec.checking.local import recording
+from spec.checking import check
+from spec.checking.local import LocalEngine, recording
+from spec.checking.local.recording import Recorder
+from spec.checking.reference import ReferenceEngine
 from spec.language import (
     Partial,
     Specification,
     State,
+    Step,
     Total,
     action,
     initial,
@@ -22,10 +26,12 @@ from spec.language import (
     partial_mapping,
     record,
     require,
+    transition_invariant,
     tuple_of,
     variable,
 )
 from tests.rows import rows
+from tests.spec.checking.everywhere import whole
 from tests.spec.checking.local.folds.crowds import Judged, paths, require_agreement, tables
 
 
@@ -110,7 +116,7 @@ class More(Judging, Specification[MoreState]):
 
 def over(cls: type, judged: Callable[[Any], Any]) -> Judged:
     """The specification with this function."""
-    return type("Made", (cls,), {"judged": lambda self, s: judged(s)})
+    return type(judged.__name__, (cls,), {"judged": lambda self, s: judged(s)})
 
 
 # Functions of rows.
@@ -295,7 +301,51 @@ def nothing_to_fold(s: Any) -> Any:
 
 
 def test_a_rule_without_aggregates_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its paths would be recorded again for nothing."""
-    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    """Its paths would be recorded again for nothing. Its twin is tried now and then."""
+    monkeypatch.setattr(recording, "FOLDS_FROM", 5)
+    tried, folds = list[int](), Recorder._folds
+
+    def noting(self: Recorder, *given: Any) -> bool:
+        tried.append(self._paths.total())
+        return folds(self, *given)
+
+    monkeypatch.setattr(Recorder, "_folds", noting)
     assert not tables(over(Rows, nothing_to_fold), folds=True).recorder.folding
-    assert tables(over(Rows, heavy), folds=True).recorder.folding == {"act"}
+    assert tried == [5, 10, 15, 20, 25, 30]
+    its = tables(over(Rows, heavy), folds=True)
+    assert (its.recorder.folding, its.learned) == ({"act"}, 4 + 8)  # no other state has the sum of the first one
+
+
+# Both states of a step.
+
+
+class Growing(Specification[RowState]):
+    """Numbers grow, and are exchanged."""
+
+    @action(place=range(4))
+    def grow(self, s: RowState, place: int) -> None:
+        require(s.row[place] < 2 and sum(s.row.values()) < 7)
+        s.row[place] += 1
+
+    @action(place=range(3))
+    def exchange(self, s: RowState, place: int) -> None:
+        s.row[place], s.row[3] = s.row[3], s.row[place]
+
+    @transition_invariant
+    def nothing_is_lost(self, before: RowState, step: Step, after: RowState) -> bool:
+        return sum(before.row.values()) <= sum(after.row.values())
+
+    @transition_invariant
+    def one_at_a_time(self, before: RowState, step: Step, after: RowState) -> bool:
+        return sum(before.row[place] != after.row[place] for place in range(4)) < 2
+
+
+def test_properties_of_steps_are_judged_as_in_plain_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether they hold or not, and however early they begin to fold."""
+    expected = whole(lambda: check(Growing(), engine=ReferenceEngine(), keep_going=True))
+    for first in (1, 7):
+        monkeypatch.setattr(recording, "FOLDS_FROM", first)
+        result = check(Growing(), engine=LocalEngine(1), keep_going=True)
+        assert whole(lambda found=result: found) == expected  # type: ignore[misc]
+        assert "nothing_is_lost" in result.folds
+        assert not result.opaque_rules
