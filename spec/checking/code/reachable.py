@@ -65,6 +65,8 @@ class Reached:
     """The author's functions, in the order found."""
     named: list[Named] = field(default_factory=list)
     """Everything else that these name: values, classes, and functions that are not the author's."""
+    wrappers: list[Any] = field(default_factory=list)
+    """Callables around the author's functions that are no functions themselves, as `functools.cache` makes them."""
 
 
 class Reachable:
@@ -165,6 +167,8 @@ class _Search:
         """Record one named value."""
         inner = [function for function in functions_in(value) if self.is_user_code(function)]
         self.waiting += inner
+        if inner and not isinstance(value, _OF_FUNCTIONS):
+            self.found.wrappers.append(value)
         if not inner or isinstance(value, MethodType | partial):  # methods and partials hold values as well
             self.found.named.append(Named(by, name, value, holder, of))
             self.look_into(value)
@@ -210,6 +214,8 @@ class _Search:
                     self.name(self.asked[name], full_name, value, members, owner)
 
 
+_OF_FUNCTIONS: Final = (FunctionType, MethodType, classmethod, staticmethod, partial, property, cached_property, type)
+"""What Python makes of functions, and calls like them."""
 PLAIN: Final = frozenset({int, str, bool, float, bytes, type(None)})
 """The types of values that hold nothing."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import NamedTuple
 
+from spec.checking.exploration import Coverage
 from spec.checking.model import Model
 from spec.checking.reference import SoFar
 from spec.checking.runs.checkpoint import Checkpoint
@@ -32,6 +33,7 @@ class Begun(NamedTuple):
             number: packed_discovery(model, number, each, symmetry) for number, each in found.discoveries.items()
         }
         compared = symmetry.renamings.compared if symmetry else ComparisonCounts()
-        earlier = [Checkpoint(each, (), {}) for each in found.levels[:-1]]
+        unknown = tuple(Coverage() for _ in model.actions)
+        earlier = [Checkpoint(each, unknown, {}) for each in found.levels[:-1]]
         last = Checkpoint(found.statistics, found.coverage, discoveries, compared=compared)
         return cls(levels, (*earlier, last))

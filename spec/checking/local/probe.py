@@ -34,6 +34,9 @@ FALLING: Final = 0.4
 """The share of the first states' new paths that later ones may have if learning is expected to pay in the end."""
 ABSENT: Final = 20
 """The instances chosen at random to measure what absent ones cost."""
+SHARE: Final = 0.5
+"""The share of the search so far that paths of absent instances may take. Few are measured, and some will have more
+than one path."""
 UNKNOWN, END = -1, -2
 """In place of a slot: nothing is known from here on; a path ends here."""
 
@@ -105,7 +108,7 @@ class Probe:
                     break
                 learned.append(its)
                 if number % TOGETHER == 0 and fmean(each.seconds for each in learned[-TOGETHER:]) < cheap:
-                    return self._absent_ones(state) < worked
+                    return self._can_afford(worked, state)
         except (EvaluationFailed, OpaqueRuleFound):  # the engine that explores the state reports it
             return True
         if not learned:
@@ -114,7 +117,11 @@ class Probe:
         later = learned[len(learned) // 2 :]
         falling = fmean(each.paths for each in later) < FALLING * self._at_first
         pays = falling or fmean(each.seconds for each in later) < cheap
-        return pays and self._absent_ones(chosen[0]) < worked
+        return pays and self._can_afford(worked, chosen[0])
+
+    def _can_afford(self, worked: float, state: Values) -> bool:
+        """Whether paths for all absent instances take clearly less time than the search has lasted."""
+        return self._absent_ones(state) < SHARE * worked
 
     def _absent_ones(self, state: Values) -> float:
         """The seconds that it would take to learn a path for each instance that was in no state.
@@ -129,8 +136,10 @@ class Probe:
             index = random.randrange(sizes[rule])
             if (rule, index) not in self._instances:
                 began = time.thread_time()
-                self._recording(rule, index)(registers)
+                recorded = self._recording(rule, index)(registers)
                 seconds.append(time.thread_time() - began)
+                if recorded.anew:
+                    self._forget(self._rules[rule].name)
         return number * fmean(seconds) if seconds else 0.0
 
     def advice(self, state: Values) -> str:

@@ -201,7 +201,7 @@ class Recorder:
         if self._begins_to_fold(evaluate, seen):
             return self._recorded(evaluate, registers)._replace(anew=True)
         now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on, also on plain values, to find chance
-        if now_and_then or (lazily and seen.held):
+        if now_and_then or (lazily and (seen.held or seen.within or seen.left_out)):
             self._compare(evaluate, registers, self._claim(seen, outcome, writes, lazily), now_and_then)
         self.model.under_way.now = None
         return Recorded(tuple(seen.items()), outcome, writes)

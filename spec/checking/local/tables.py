@@ -162,7 +162,8 @@ class DecisionTables:
         self.orbits = orbits(symmetry) if symmetry and not self.too_large else None
         self.learned = 0
         """The number of paths so far."""
-        self.paths, self.misses, self.seconds = [0] * len(self.all), [0] * len(self.all), [0.0] * len(self.all)
+        self.paths, self.seconds = [0] * len(self.all), [0.0] * len(self.all)
+        self.misses = np.zeros(len(self.all), np.int64)
         """By table, the paths so far, how often one was missing, and the seconds that learning took."""
         self._changed: set[int] = set()
         """The nodes on paths that are not in the copy yet."""
@@ -256,9 +257,7 @@ class DecisionTables:
 
     def missed(self, numbers: Any) -> None:
         """Count paths of these tables as missing, though they are not learned."""
-        counts = np.bincount(numbers.astype(np.int64))
-        for number in np.flatnonzero(counts).tolist():
-            self.misses[number] += int(counts[number])
+        self.misses += np.bincount(numbers.astype(np.int64), minlength=len(self.all))
 
     def plainly(self, table: DecisionTable, registers: Sequence[int]) -> Recorded:
         """The outcome that a table should have for these registers, evaluated on plain values; no reads."""
@@ -286,7 +285,7 @@ class DecisionTables:
             name = self.name_of(table)
             paths, misses, seconds = found.get(name, LearnedRule())
             found[name] = LearnedRule(
-                paths + self.paths[number], misses + self.misses[number], seconds + self.seconds[number]
+                paths + self.paths[number], misses + int(self.misses[number]), seconds + self.seconds[number]
             )
         return found
 
@@ -296,7 +295,10 @@ class DecisionTables:
             return self.too_large
         worst = max(range(len(self.all)), key=lambda number: self.paths[number] + self.misses[number])
         registers = [*state, *state, self.recorder.no_step]
-        reads = [slot for slot, _ in self._recorded(self.all[worst], registers).reads]
+        recorded = self._recorded(self.all[worst], registers)
+        if recorded.anew:
+            self._forget(self.all[worst])
+        reads = [slot for slot, _ in recorded.reads]
         name = self.name_of(self.all[worst])
         return advice(self.model, name, self.by_rule()[name].paths, states, reads)
 

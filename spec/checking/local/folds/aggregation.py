@@ -237,7 +237,7 @@ class Aggregation:
             if not shared:
                 return contributions
             slot, *others = shared
-            if not left or others or slot in members:
+            if not left or others or seen.trying or slot in members:
                 return None
             seen[slot]
         return None

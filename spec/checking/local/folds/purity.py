@@ -68,11 +68,17 @@ def is_pure(node: ast.AST, local: Collection[str]) -> bool:
     return all(isinstance(each, _EXPRESSIONS) and _is_pure_form(each, local) for each in ast.walk(node))
 
 
-def is_pure_turn(body: Sequence[ast.stmt], local: Collection[str]) -> bool:
-    """Whether a loop's body does nothing but assign to variables, or return."""
+def is_pure_turn(loop: ast.For, local: Collection[str]) -> bool:
+    """Whether a loop's body does nothing but assign to variables, or return.
+
+    `+=` changes a list in place. The variables that a turn gets hold simple values, but others must be its own.
+    """
+    others = _bound_in(loop.target) | _bound_otherwise(loop.body)
     return all(
-        isinstance(each, _EXPRESSIONS + _OF_TURNS) and _is_pure_form(each, local)
-        for statement in body
+        isinstance(each, _EXPRESSIONS + _OF_TURNS)
+        and _is_pure_form(each, local)
+        and not (isinstance(each, ast.AugAssign) and not others.isdisjoint(_bound_in(each.target)))
+        for statement in loop.body
         for each in ast.walk(statement)
     )
 
@@ -127,7 +133,8 @@ class Purity:
             reached = self._reachable.reached(stand_in)
             functions = [each for each in reached.functions if each is not stand_in]
             known = self._known[key] = (
-                all(map(self._is_pure_function, functions))
+                not reached.wrappers  # a cache would keep what is only assumed
+                and all(map(self._is_pure_function, functions))
                 and all(self._may_be_named(each.value) for each in reached.named)
                 and {*calls, *(name for each in functions for name in self._calls_of(each))} <= _names(reached)
             )
@@ -174,17 +181,25 @@ def _bound_in(function: ast.AST) -> set[str]:
 
 def _fresh_names(function: ast.FunctionDef) -> set[str]:
     """Variables that hold nothing but what the function itself made, so that it may change them in place."""
+    parameters = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
+    stores = {
+        each.id for each in ast.walk(function) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
+    }
+    return stores - _bound_otherwise(function.body) - parameters
+
+
+def _bound_otherwise(body: Sequence[ast.stmt]) -> set[str]:
+    """Variables that these statements bind to something that they have not made themselves."""
+    nodes = [each for statement in body for each in ast.walk(statement)]
     made = (ast.Constant, ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.BinOp)
     assigned = {
         id(each.targets[0]): isinstance(each.value, made)
-        for each in ast.walk(function)
+        for each in nodes
         if isinstance(each, ast.Assign) and len(each.targets) == 1
     }
-    augmented = {id(each.target) for each in ast.walk(function) if isinstance(each, ast.AugAssign)}
-    stores = [each for each in ast.walk(function) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
-    others = {each.id for each in stores if id(each) not in augmented and not assigned.get(id(each))}
-    parameters = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
-    return {each.id for each in stores} - others - parameters
+    augmented = {id(each.target) for each in nodes if isinstance(each, ast.AugAssign)}
+    stores = [each for each in nodes if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)]
+    return {each.id for each in stores if id(each) not in augmented and not assigned.get(id(each))}
 
 
 def _names(reached: Reached) -> set[str]:

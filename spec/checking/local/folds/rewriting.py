@@ -248,7 +248,7 @@ class _Loop:
     def variables(self, loop: ast.For) -> tuple[str, ...]:
         """The variables that a loop's turns assign for later, if that is all that they do; otherwise none."""
         body = self.scope.body if isinstance(self.scope, ast.FunctionDef) else []
-        if loop not in body or loop.orelse or not is_pure_turn(loop.body, self.known):
+        if loop not in body or loop.orelse or not is_pure_turn(loop, self.known):
             return ()
         if not self._is_only_for(loop, bound_names(loop.target), loop.body) or not is_pure(loop.target, ()):
             return ()

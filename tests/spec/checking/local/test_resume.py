@@ -380,6 +380,19 @@ def test_auto_hands_over_to_spark(
     assert {name.partition("/")[0] for name in tree(tmp_path)} == ({"run"} if kept else set())
 
 
+@pytest.mark.usefixtures("java")
+def test_auto_hands_over_several_levels_of_its_first_tier(
+    small_memory: None, impatient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The local engine has no room for these, or not for the next ones."""
+    monkeypatch.setattr("spec.checking.first_tier.KEPT", 50)
+    subject = Walkers(walkers=4, apart=3, far=11)
+    engine = AutoEngine()
+    found = explored(engine, subject, keep_going=True)
+    assert engine.name == "spark"
+    assert found == explored(SparkEngine(), subject, keep_going=True)
+
+
 @pytest.mark.long
 @pytest.mark.usefixtures("java")
 def test_auto_hands_orbits_over_to_spark(small_memory: None, impatient: None) -> None:

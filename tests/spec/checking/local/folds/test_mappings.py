@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -10,6 +11,7 @@ import pytest
 
 from spec.checking import check
 from spec.checking.local import LocalEngine, recording
+from spec.checking.local.plain_comparison import Claim, PlainComparison
 from spec.checking.local.recording import Recorder
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
@@ -266,6 +268,20 @@ def test_a_path_reads_only_the_result(
     require_agreement(over(cls, judged), monkeypatch)
 
 
+def test_each_path_is_compared_in_other_states(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those over values that are read at once: optional ones, strings and the like."""
+    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    results, other_states = list[int](), PlainComparison._with_same_aggregates
+
+    def noting(self: PlainComparison, at: Any, claim: Claim) -> Any:
+        results.extend(result for _, result in claim.aggregates)
+        return other_states(self, at, claim)
+
+    monkeypatch.setattr(PlainComparison, "_with_same_aggregates", noting)
+    tables(over(Rows, full), folds=True)
+    assert {*results} == {0, 1, 2, 3}
+
+
 # Functions that no graph fits: slots are read one by one.
 
 
@@ -289,7 +305,34 @@ def of_optional_ones(s: Any) -> Any:
     return sum(tag.n for tag in s.more.values() if tag is not None) > 1
 
 
-@rows("cls, judged", [(Rows, of_neighbours), (Rows, raising), (Rows, of_all_numbers), (More, of_optional_ones)])
+@cache
+def square(n: int) -> int:
+    """A cache would keep what is only assumed, and -1 and -2 have one hash."""
+    return n * n
+
+
+def of_squares(s: Any) -> Any:
+    return sum(square(s.row[place] - 2) for place in range(4)) > 9
+
+
+def in_place(s: Any) -> Any:
+    """A turn would change a list that lasts."""
+    kept, twos, ones = [0], 0, None
+    for place in range(4):
+        ones = kept
+        ones += [1]
+        ones = None
+        twos += s.row[place] == 2
+    return twos != 3 or len(kept) != 5
+
+
+@rows(
+    "cls, judged",
+    [
+        *[(Rows, of_neighbours), (Rows, raising), (Rows, of_all_numbers), (More, of_optional_ones)],
+        *[(Rows, of_squares), (Rows, in_place)],
+    ],
+)
 def test_other_folds_stay(cls: type, judged: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "FOLDS_FROM", 1)
     assert paths(over(cls, judged), folds=True) == paths(over(cls, judged), folds=False)
