@@ -74,8 +74,6 @@ class Slots:
     shifts: tuple[int, ...]
     masks: tuple[int, ...]
     sizes: tuple[int, ...]
-    nodes: tuple[int, ...]
-    """The form in a table's node: register, shift << 8, width << 16."""
 
     @classmethod
     def of(cls, model: Model) -> Slots:
@@ -86,11 +84,7 @@ class Slots:
         actions = len(model.actions)
         instances = _most_instances(model)
         step = [(2 * words, 0, 0xFFFF, actions + 1), (2 * words, 16, 0xFFFF, instances + 1)]
-        every = [
-            (register, shift, mask, size, register | shift << 8 | mask.bit_length() << 16)
-            for register, shift, mask, size in (*here, *before, *step)
-        ]
-        return cls(*map(tuple, zip(*every, strict=True)))
+        return cls(*map(tuple, zip(*here, *before, *step, strict=True)))
 
 
 def _most_instances(model: Model) -> int:
