@@ -149,7 +149,13 @@ class Probe:
         worst = max(instances, key=lambda each: each.paths)
         paths = sum(each.paths for each in instances if each.rule == worst.rule)
         reads = worst.record([*words, *words, self._recorder.no_step]).reads
-        return advice(self._model, worst.rule, paths, self._states, [slot for slot, _ in reads])
+        return advice(
+            self._model,
+            worst.rule,
+            paths,
+            self._states,
+            self._recorder.aggregates.slots_of(slot for slot, _ in reads),
+        )
 
     def price(self, states: Sequence[Values], until: float) -> float:
         """Seconds of expanding and judging one of these states in plain Python, measured until this time.

@@ -298,7 +298,7 @@ class DecisionTables:
         recorded = self._recorded(self.all[worst], registers)
         if recorded.anew:
             self._forget(self.all[worst])
-        reads = [slot for slot, _ in recorded.reads]
+        reads = self.recorder.aggregates.slots_of(slot for slot, _ in recorded.reads)
         name = self.name_of(self.all[worst])
         return advice(self.model, name, self.by_rule()[name].paths, states, reads)
 

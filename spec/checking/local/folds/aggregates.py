@@ -213,6 +213,10 @@ class Aggregates:
         """The aggregates among these slots, by number."""
         return ((slot, self[slot]) for slot in slots if slot >= self.first)
 
+    def slots_of(self, reads: Iterable[int]) -> list[int]:
+        """The slots that were read, also in aggregates."""
+        return [*chain.from_iterable([slot] if slot < self.first else self[slot].sizes for slot in reads)]
+
     def __getitem__(self, number: int) -> Aggregate:
         return self._all[number - self.first]
 
