@@ -46,7 +46,7 @@ class Found(NamedTuple):
 
 
 def missing() -> str:
-    """Fetch Stateright's package. Returns what is missing and how to install it, in one line; empty if nothing."""
+    """Fetch Stateright's package. Returns a line that says which tool is missing, or an empty text."""
     if shutil.which("cargo") is None:
         return "no cargo here: install Rust"
     _write("Cargo.toml", MANIFEST)

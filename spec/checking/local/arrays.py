@@ -148,7 +148,8 @@ class StateRanges(NamedTuple):
         """The same states in so many parts of about equal size, each as ranges."""
         first = self.ranges[:, StateRange.FIRST]
         size = self.ranges[:, StateRange.BEHIND] - first
-        bounds = [first + size * part // parts for part in range(parts + 1)]
+        before, total = np.cumsum(size) - size, size.sum()
+        bounds = [first + np.clip(total * part // parts - before, 0, size) for part in range(parts + 1)]
         return [np.stack(pair, axis=1) for pair in pairwise(bounds)]
 
 

@@ -55,7 +55,7 @@ class Match(NamedTuple):
 
 
 class _Question(NamedTuple):
-    """What is sought."""
+    """The matches that a search looks for."""
 
     what: int
     """The kind of search."""
@@ -67,7 +67,7 @@ class _Question(NamedTuple):
 
 
 class _Piece(NamedTuple):
-    """Some of the states to search, and what was found there."""
+    """A worker's share of the states, and its matches so far."""
 
     ranges: Array
     cursor: Array

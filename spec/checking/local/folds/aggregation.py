@@ -320,7 +320,7 @@ def _itself(element: Any) -> Iterator[Any]:
 
 
 _KNOWN: Final = {tuple, list, range, frozenset, Subset}
-"""Types of which all elements are known."""
+"""Types whose elements are all known."""
 _VIEWS: Final[dict[type, Callable[[TotalMapping, Any], Iterable[Any]]]] = {
     KeysView: lambda mapping, key: [key] if key in mapping else [],
     ValuesView: lambda mapping, key: [mapping[key]] if key in mapping else [],

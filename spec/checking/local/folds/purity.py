@@ -133,7 +133,7 @@ class Purity:
             reached = self._reachable.reached(stand_in)
             functions = [each for each in reached.functions if each is not stand_in]
             known = self._known[key] = (
-                not reached.wrappers  # a cache would keep what is only assumed
+                not reached.wrappers  # a cache would keep results for assumed values
                 and all(map(self._is_pure_function, functions))
                 and all(self._may_be_named(each.value) for each in reached.named)
                 and {*calls, *(name for each in functions for name in self._calls_of(each))} <= _names(reached)

@@ -13,6 +13,8 @@ from spec.checking import check
 from spec.checking.local import LocalEngine, recording
 from spec.checking.local.plain_comparison import Claim, PlainComparison
 from spec.checking.local.recording import Recorder
+from spec.checking.local.tables import DecisionTables
+from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.language import (
     Partial,
@@ -34,7 +36,7 @@ from spec.language import (
 )
 from tests.rows import rows
 from tests.spec.checking.everywhere import whole
-from tests.spec.checking.local.folds.crowds import Judged, paths, require_agreement, tables
+from tests.spec.checking.local.folds.crowds import Judged, crowd, paths, require_agreement, tables, words_of
 
 
 class Tag(NamedTuple):
@@ -307,7 +309,7 @@ def of_optional_ones(s: Any) -> Any:
 
 @cache
 def square(n: int) -> int:
-    """A cache would keep what is only assumed, and -1 and -2 have one hash."""
+    """A cache would keep results for assumed values, and -1 and -2 have the same hash."""
     return n * n
 
 
@@ -357,6 +359,22 @@ def test_a_rule_without_aggregates_is_not_folded(monkeypatch: pytest.MonkeyPatch
     assert tried == [5, 10, 15, 20, 25, 30]
     its = tables(over(Rows, heavy), folds=True)
     assert (its.recorder.folding, its.learned) == ({"act"}, 4 + 8)  # no other state has the sum of the first one
+
+
+def test_advice_may_begin_to_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It records a path, too. Earlier paths of the rule are then forgotten, and learned again."""
+    monkeypatch.setattr(recording, "FOLDS_FROM", 5)
+    model = Model(crowd(over(Rows, heavy)))
+    its = DecisionTables(model, model.numbers(["type_ok"]))
+    words = [words_of(model, model.layout.pack(state)) for state in model.first_states()]
+    registers = [[*each, *each, its.recorder.no_step] for each in words]
+    for number in range(4):
+        its.learn(0, registers[number * 27])
+    assert "4 places of row" in its.advice(4, words[4 * 27])
+    assert its.recorder.folding == {"act"}
+    for each in registers:
+        its.learn(0, each)
+    assert its.paths[0] == 4 + 9
 
 
 # Both states of a step.
