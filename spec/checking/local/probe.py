@@ -32,6 +32,8 @@ CHEAP: Final = 0.5
 """A state that is learned in this share of the time that plain Python takes for it: learning pays at once."""
 FALLING: Final = 0.4
 """The share of the first states' new paths that later ones may have if learning is expected to pay in the end."""
+TRIED: Final = 10
+"""At each so many paths the twin of a rule is tried: the states are few."""
 ABSENT: Final = 20
 """The instances chosen at random to measure what absent ones cost."""
 SHARE: Final = 0.5
@@ -72,7 +74,7 @@ class Probe:
 
     def __init__(self, model: Model, properties: Sequence[int]):
         self._model, self._recorder = model, Recorder(model)
-        self._recorder.folds_from = min(1, self._recorder.folds_from)  # from the first path on, if at all
+        self._recorder.tried = min(TRIED, self._recorder.tried)
         self._in_states, self._in_steps = split_properties(model, properties)
         self._window = model.window()
         self._rules: list[Action | Property] = [

@@ -11,7 +11,7 @@ Evaluations see lazy values (`lazy`). Where these cannot stand for plain ones, w
 evaluation is repeated on plain values, and every cell it uses is read whole. So a recorded exception is one that
 plain values raise. Code that could distinguish lazy values from plain ones (`transparency`) gets plain ones from the
 start. And each path is compared with the result on plain values (`plain_comparison`). A rule with many paths is
-recorded by its twin, which reads less of sets and mappings (`folds`).
+recorded by its twin if that reads less of sets and mappings (`folds`).
 """
 
 from __future__ import annotations
@@ -43,11 +43,13 @@ from spec.language.rules import Action, Property
 from spec.language.state import Values
 from spec.language.words import Step
 
-FOLDS_FROM = 1_000
-"""The paths from which on a rule's twin is recorded (`folds`). Fewer take less time than making twins."""
+TRIED = 100
+"""At each so many paths of a rule its twin is tried (`folds`). Fewer take less time than making twins."""
+SHORTER = 0.8
+"""The twin is recorded from then on if its path is shorter than this share of the rule's own."""
 RARE = 100
-"""But if fewer than one state in so many needed such a path, the rule stays as it is: few more are expected, and all
-paths so far would be recorded anew."""
+"""But if fewer than one state in so many needed a path, the rule stays as it is: few more are expected, and all paths
+so far would be recorded anew."""
 
 
 class Recorded(NamedTuple):
@@ -122,7 +124,8 @@ class Recorder:
         self._done: dict[int, int] = {}
         self._paths = Counter[tuple[str, bool]]()
         """The number of paths by rule; those that iterate over a set are counted apart."""
-        self.folds_from = FOLDS_FROM if model.folds else 0
+        self.tried = TRIED if model.folds else 0
+        """At each so many paths a rule's twin is tried; 0 if never."""
         self.states = 0
         """The states expanded so far, if that is known."""
         self.folding: set[str] = set()
@@ -209,32 +212,28 @@ class Recorder:
         return Claim(seen, outcome, writes, self._unused(seen, writes), left_out, aggregates, seen.within)
 
     def _begins_to_fold(self, evaluate: Evaluated, seen: ReadSlots) -> bool:
-        """Whether a rule has so many paths that from now on its twin is recorded.
-
-        If it iterates over sets, its twin reads less. For any other rule this is tried, at every thousandth path.
-        """
+        """Whether a rule has many paths, and its twin, which is recorded from now on, a shorter one in this state."""
         self._paths[evaluate.rule, seen.iterated] += 1
         paths = self._paths[evaluate.rule, seen.iterated]
-        few = not self.folds_from or paths < self.folds_from or paths * RARE < self.states
-        if few or evaluate.rule in self.folding or evaluate.rule in self.opaque:
+        if not self.tried or paths % self.tried or paths * RARE < self.states:
             return False
-        if not seen.iterated and (paths % self.folds_from or not self._folds(evaluate, seen.registers)):
+        if evaluate.rule in self.folding or evaluate.rule in self.opaque or not self._is_longer(evaluate, seen):
             return False
         self.folding.add(evaluate.rule)
         self._lazily.fold(self._all_of(evaluate.instance))
         return True
 
-    def _folds(self, evaluate: Evaluated, registers: Sequence[int]) -> bool:
-        """Whether the twin reads an aggregate in this state."""
-        view, seen = self._lazily, ReadSlots(self._places, registers)
+    def _is_longer(self, evaluate: Evaluated, seen: ReadSlots) -> bool:
+        """Whether a path is clearly longer than that of the twin in the same state."""
+        view, of_twin = self._lazily, ReadSlots(self._places, seen.registers)
         dirty = [*view.here.dirty]
         view.fold([evaluate.instance])
         try:
-            self._outcome(evaluate, seen)
+            self._outcome(evaluate, of_twin)
         finally:
             view.unfold(evaluate.instance)
             view.here.dirty[:] = dirty  # of the evaluation that was recorded
-        return any(True for _ in self.aggregates.among(seen))
+        return len(of_twin) < SHORTER * len(seen)
 
     def _all_of(self, instance: Instance) -> Instances:
         """All instances of the rule of an instance."""

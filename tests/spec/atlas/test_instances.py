@@ -17,12 +17,13 @@ import pytest
 from spec.atlas.instances import PinnedInstance, figures_of, instances
 from spec.checking import Result
 from spec.checking.exploration import Jobs
-from spec.checking.local import LocalEngine, recording
+from spec.checking.local import LocalEngine
 from spec.checking.model import Model
 from spec.checking.spark import SparkEngine
 from tests.compiling import NARROW
 from tests.compiling import WIDE as WIDE_STATES
 from tests.rows import rows
+from tests.spec.checking.local.folds.crowds import fold_from
 
 EVERY = {"small", "medium", "large", "huge"}
 SECONDS = {"small", "medium", "large"}
@@ -95,7 +96,7 @@ def test_the_local_engine_finds_the_pinned_figures(instance: PinnedInstance) -> 
 @asked({"partitions, writes not fenced"}, SECONDS)
 def test_one_worker_finds_the_pinned_figures(instance: PinnedInstance, monkeypatch: pytest.MonkeyPatch) -> None:
     """With folds from the first path on. Other tests use several workers, and folds where there are many paths."""
-    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    fold_from(1, monkeypatch)
     result = instance.check(LocalEngine(1))
     assert figures_of(result) == instance.figures()
     assert result.opaque_rules == ()

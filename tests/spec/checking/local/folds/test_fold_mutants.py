@@ -17,7 +17,7 @@ from spec.checking.local.tables import DecisionTables
 from spec.checking.reference import ReferenceEngine
 from tests.spec.checking.local.folds import test_aggregates as of_sets
 from tests.spec.checking.local.folds import test_folds as folds
-from tests.spec.checking.local.folds.crowds import Judged, found, require_agreement
+from tests.spec.checking.local.folds.crowds import Judged, fold_from, found, require_agreement
 
 MUTANTS = [
     (rewriting, ' if name == "any" else ast.UnaryOp(ast.Not(), node.elt)', "", folds.all_of_them),
@@ -44,7 +44,7 @@ MUTANTS = [
     (speculation, "return stays(cell.cell_contents)", "return True", folds.consuming),
     (speculation, "or not holds:", "or False:", folds.shadowed),
     (speculation, "matters = True\n", "matters = False\n", folds.what_is_not_known),
-    (speculation, "if in_vain >= PATIENCE", "if in_vain", folds.any_of_them),
+    (speculation, "if in_vain >= PATIENCE", "if in_vain", folds.raising),
     (rewriting, 'keyword.arg == "default" and isinstance(value, ast.Constant)', "True", of_sets.from_a_start),
     (rewriting, '("sum", ast.SetComp), ', "", of_sets.once_each),
     (aggregation, "builtin is not BUILTINS[kind] or ", "", of_sets.shadowed),
@@ -110,7 +110,7 @@ def test_mutants_are_caught(
 def test_plain_values_refute_what_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """If an element matters after all, the rule gets plain values, and the result is right."""
     put_in_place(mutated(speculation, "matters = True\n", "matters = False\n"), monkeypatch)
-    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    fold_from(1, monkeypatch)
     expected = found(folds.what_is_not_known, ReferenceEngine())
     assert found(folds.what_is_not_known, LocalEngine(1)) == expected._replace(opaque=("act",))
 
@@ -118,5 +118,5 @@ def test_plain_values_refute_what_was_left_out(monkeypatch: pytest.MonkeyPatch) 
 def test_earlier_paths_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the paths of a rule and of its twin would contradict each other."""
     monkeypatch.setattr(DecisionTables, "_forget", lambda *_: None)
-    monkeypatch.setattr(recording, "FOLDS_FROM", 5)
+    fold_from(5, monkeypatch)
     assert "not deterministic" in str(found(folds.any_of_them, LocalEngine(1)).enabled)

@@ -13,6 +13,7 @@ from spec.checking.reference import ReferenceEngine
 from spec.language import Specification, State, Step, action, initial, integers, invariant, subset_of, variable
 from spec.language import transition_invariant as transition
 from tests.spec.checking.everywhere import whole
+from tests.spec.checking.local.folds.crowds import fold_from
 
 
 class Pile(State):
@@ -51,7 +52,7 @@ class Piles(Specification[Pile]):
 @pytest.fixture(autouse=True)
 def _folding(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules fold from the first path on, and are learned at once."""
-    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    fold_from(1, monkeypatch)
     monkeypatch.setattr(worker_pool, "PATIENCE", 2)
 
 
@@ -69,7 +70,7 @@ def test_the_result_says_what_was_compared() -> None:
 
 def test_rules_whose_paths_are_rare_do_not_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     """Their paths so far would be recorded anew."""
-    monkeypatch.setattr(recording, "FOLDS_FROM", 5)
+    fold_from(5, monkeypatch)
     assert explored(LocalEngine(1)).folds
     monkeypatch.setattr(recording, "RARE", -1)  # however few states there are
     assert not explored(LocalEngine(1)).folds

@@ -20,7 +20,16 @@ from spec.checking.local.recording import Recorder
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from tests.rows import rows
-from tests.spec.checking.local.folds.crowds import Crowd, Judged, crowd, found, paths, require_agreement, words_of
+from tests.spec.checking.local.folds.crowds import (
+    Crowd,
+    Judged,
+    crowd,
+    found,
+    paths,
+    require_agreement,
+    tables,
+    words_of,
+)
 
 # Folds, with the memberships that they read in the state {0, 1, 2}, 2.
 
@@ -176,7 +185,7 @@ def memberships_read(judged: Judged, folds: bool) -> list[int]:
     """The elements whose membership is read in the state {0, 1, 2}, 2."""
     model = Model(crowd(judged), folds=folds)
     recorder = Recorder(model)
-    recorder.folds_from = int(folds)
+    recorder.tried = int(folds)
     state = model.layout.pack((frozenset({0, 1, 2}), 2))
     recorded = recorder.action(0, 0, [*words_of(model, state), *words_of(model, state), recorder.no_step])
     names = [model.layout.slots[slot].name for slot, _ in recorded.reads]
@@ -446,10 +455,21 @@ def test_bodies_within_bodies_are_tried_for_few_elements(monkeypatch: pytest.Mon
 
 def test_folds_begin_when_paths_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     """Then the paths of the rule are recorded anew."""
-    monkeypatch.setattr(recording, "FOLDS_FROM", 5)
+    monkeypatch.setattr(recording, "TRIED", 5)
     assert found(any_of_them, LocalEngine(1)) == found(any_of_them, ReferenceEngine())
     assert paths(any_of_them, folds=True) == 5 + 1
     assert paths(any_of_them, folds=False) == 16
+
+
+def in_order(s: Any) -> bool:
+    return [*s.there] > [2]
+
+
+def test_a_rule_whose_twin_reads_as_much_does_not_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its paths would be recorded anew for nothing."""
+    monkeypatch.setattr(recording, "TRIED", 5)
+    assert not tables(in_order, folds=True).recorder.folding
+    assert tables(any_of_them, folds=True).recorder.folding == {"act"}
 
 
 def twins() -> Twins:

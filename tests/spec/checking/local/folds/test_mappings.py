@@ -36,7 +36,15 @@ from spec.language import (
 )
 from tests.rows import rows
 from tests.spec.checking.everywhere import whole
-from tests.spec.checking.local.folds.crowds import Judged, crowd, paths, require_agreement, tables, words_of
+from tests.spec.checking.local.folds.crowds import (
+    Judged,
+    crowd,
+    fold_from,
+    paths,
+    require_agreement,
+    tables,
+    words_of,
+)
 
 
 class Tag(NamedTuple):
@@ -252,19 +260,19 @@ def tuples_looked_at_again(s: Any) -> Any:
         (Rows, in_a_loop, 12),
         (Rows, in_a_loop_that_returns, 5),
         (Rows, after_an_assignment, 7),
-        (Rows, after_a_read, 1 + 2 + 7),  # the first path, which reads no aggregate, is recorded again
+        (Rows, after_a_read, 2 + 7),
         (Rows, of_what_was_read, 1 + 4 + 4),
         (Tags, counted, 7),
         (Tags, looked_at_again, 3 + 2),
         (Tags, lines_looked_at_again, 6 + 3),
         (More, paired, 7),
-        (More, tuples_looked_at_again, 1 + 1 + 2 * (3 + 2)),
+        (More, tuples_looked_at_again, 1 + 2 * (3 + 2)),
     ],
 )
 def test_a_path_reads_only_the_result(
     cls: type, judged: Callable[[Any], Any], expected: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    fold_from(1, monkeypatch)
     assert (judged.__name__, paths(over(cls, judged), folds=True)) == (judged.__name__, expected)
     assert paths(over(cls, judged), folds=False) > expected
     require_agreement(over(cls, judged), monkeypatch)
@@ -272,7 +280,7 @@ def test_a_path_reads_only_the_result(
 
 def test_each_path_is_compared_in_other_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also those over values that are read at once: optional ones, strings and the like."""
-    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    fold_from(1, monkeypatch)
     results, other_states = list[int](), PlainComparison._with_same_aggregates
 
     def noting(self: PlainComparison, at: Any, claim: Claim) -> Any:
@@ -336,7 +344,7 @@ def in_place(s: Any) -> Any:
     ],
 )
 def test_other_folds_stay(cls: type, judged: Callable[[Any], Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recording, "FOLDS_FROM", 1)
+    fold_from(1, monkeypatch)
     assert paths(over(cls, judged), folds=True) == paths(over(cls, judged), folds=False)
     require_agreement(over(cls, judged), monkeypatch)
 
@@ -347,14 +355,14 @@ def nothing_to_fold(s: Any) -> Any:
 
 def test_a_rule_without_aggregates_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its paths would be recorded again for nothing. Its twin is tried now and then."""
-    monkeypatch.setattr(recording, "FOLDS_FROM", 5)
-    tried, folds = list[int](), Recorder._folds
+    monkeypatch.setattr(recording, "TRIED", 5)
+    tried, is_longer = list[int](), Recorder._is_longer
 
     def noting(self: Recorder, *given: Any) -> bool:
         tried.append(self._paths.total())
-        return folds(self, *given)
+        return is_longer(self, *given)
 
-    monkeypatch.setattr(Recorder, "_folds", noting)
+    monkeypatch.setattr(Recorder, "_is_longer", noting)
     assert not tables(over(Rows, nothing_to_fold), folds=True).recorder.folding
     assert tried == [5, 10, 15, 20, 25, 30]
     its = tables(over(Rows, heavy), folds=True)
@@ -363,7 +371,7 @@ def test_a_rule_without_aggregates_is_not_folded(monkeypatch: pytest.MonkeyPatch
 
 def test_advice_may_begin_to_fold(monkeypatch: pytest.MonkeyPatch) -> None:
     """It records a path, too. Earlier paths of the rule are then forgotten, and learned again."""
-    monkeypatch.setattr(recording, "FOLDS_FROM", 5)
+    fold_from(5, monkeypatch)
     model = Model(crowd(over(Rows, heavy)))
     its = DecisionTables(model, model.numbers(["type_ok"]))
     words = [words_of(model, model.layout.pack(state)) for state in model.first_states()]
@@ -405,7 +413,7 @@ def test_properties_of_steps_are_judged_as_in_plain_python(monkeypatch: pytest.M
     """Whether they hold or not, and however early they begin to fold."""
     expected = whole(lambda: check(Growing(), engine=ReferenceEngine(), keep_going=True))
     for first in (1, 7):
-        monkeypatch.setattr(recording, "FOLDS_FROM", first)
+        fold_from(first, monkeypatch)
         result = check(Growing(), engine=LocalEngine(1), keep_going=True)
         assert whole(lambda found=result: found) == expected  # type: ignore[misc]
         assert "nothing_is_lost" in result.folds

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from spec.checking.check import check
-from spec.checking.local import LocalEngine, recording
+from spec.checking.local import LocalEngine
 from spec.checking.reference import ReferenceEngine
 from spec.checking.result import Result
 from tests.seeds import seed_of_this_run
 from tests.spec.checking.everywhere import checked, same, whole
+from tests.spec.checking.local.folds.crowds import fold_from
 from tests.spec.checking.local.folds.fold_systems import fold_systems
 from tests.spec.checking.random_systems import loaded, unsurprised
 
@@ -38,7 +39,7 @@ def compare(text: str, directory: Path, changed: pytest.MonkeyPatch) -> None:
     with loaded(text, directory) as system:
         expected = checked(system, ReferenceEngine(), **options)
         for changed_from in FROM:
-            changed.setattr(recording, "FOLDS_FROM", changed_from)
+            fold_from(changed_from, changed)
             same(f"folds from {changed_from}", whole(by_tables), expected)
             assert not opaque_rules
 
