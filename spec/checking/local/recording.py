@@ -44,7 +44,10 @@ from spec.language.state import Values
 from spec.language.words import Step
 
 TRIED = 100
-"""At each so many paths of a rule its twin is tried (`folds`). Fewer take less time than making twins."""
+"""At each so many paths of a rule that iterate over a set, its twin is tried (`folds`). Fewer take less time than
+making twins."""
+OTHERS = 10
+"""At so many times as many paths that iterate over no set. Twins of these seldom read less."""
 SHORTER = 0.8
 """The twin is recorded from then on if its path is shorter than this share of the rule's own."""
 RARE = 100
@@ -125,7 +128,7 @@ class Recorder:
         self._paths = Counter[tuple[str, bool]]()
         """The number of paths by rule; those that iterate over a set are counted apart."""
         self.tried = TRIED if model.folds else 0
-        """At each so many paths a rule's twin is tried; 0 if never."""
+        """At each so many paths that iterate over a set a rule's twin is tried; 0 if never."""
         self.states = 0
         """The states expanded so far, if that is known."""
         self.folding: set[str] = set()
@@ -215,7 +218,8 @@ class Recorder:
         """Whether a rule has many paths, and its twin, which is recorded from now on, a shorter one in this state."""
         self._paths[evaluate.rule, seen.iterated] += 1
         paths = self._paths[evaluate.rule, seen.iterated]
-        if not self.tried or paths % self.tried or paths * RARE < self.states:
+        every = self.tried if seen.iterated else OTHERS * self.tried
+        if not every or paths % every or paths * RARE < self.states:
             return False
         if evaluate.rule in self.folding or evaluate.rule in self.opaque or not self._is_longer(evaluate, seen):
             return False

@@ -74,6 +74,7 @@ def found(judged: Judged, engine: Engine) -> Found:
 def fold_from(paths: int, changed: pytest.MonkeyPatch) -> None:
     """Let each rule fold from so many paths on, even if its twin reads as much."""
     changed.setattr(recording, "TRIED", paths)
+    changed.setattr(recording, "OTHERS", 1)
     changed.setattr(recording, "SHORTER", 10)
 
 

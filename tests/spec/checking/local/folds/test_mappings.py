@@ -355,7 +355,8 @@ def nothing_to_fold(s: Any) -> Any:
 
 def test_a_rule_without_aggregates_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its paths would be recorded again for nothing. Its twin is tried now and then."""
-    monkeypatch.setattr(recording, "TRIED", 5)
+    monkeypatch.setattr(recording, "TRIED", 1)
+    monkeypatch.setattr(recording, "OTHERS", 5)
     tried, is_longer = list[int](), Recorder._is_longer
 
     def noting(self: Recorder, *given: Any) -> bool:
