@@ -33,7 +33,7 @@ CHEAP: Final = 0.5
 FALLING: Final = 0.4
 """The share of the first states' new paths that later ones may have if learning is expected to pay in the end."""
 TRIED: Final = 10
-"""At each so many paths the twin of a rule is tried: the states are few."""
+"""In place of `recording.TRIED`, since few states are learned."""
 ABSENT: Final = 20
 """The instances chosen at random to measure what absent ones cost."""
 SHARE: Final = 0.5
@@ -131,6 +131,7 @@ class Probe:
         A path of an absent instance is mostly short, so some are recorded in this state, and measured.
         """
         sizes = [min(rule.instances.size, 1 << 62) for rule in self._rules]  # larger ones have no tables
+        tried, self._recorder.tried = self._recorder.tried, 0  # twins take long to make, and are made once
         number, random, seconds = sum(sizes) - len(self._instances), Random(self._states), list[float]()
         words = PackedState.of_values(self._model.layout, state).words
         registers = [*words, *words, self._recorder.no_step]
@@ -138,10 +139,9 @@ class Probe:
             index = random.randrange(sizes[rule])
             if (rule, index) not in self._instances:
                 began = time.thread_time()
-                recorded = self._recording(rule, index)(registers)
+                self._recording(rule, index)(registers)
                 seconds.append(time.thread_time() - began)
-                if recorded.anew:
-                    self._forget(self._rules[rule].name)
+        self._recorder.tried = tried
         return number * fmean(seconds) if seconds else 0.0
 
     def advice(self, state: Values) -> str:

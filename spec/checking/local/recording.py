@@ -47,12 +47,12 @@ TRIED = 100
 """At each so many paths of a rule that iterate over a set, its twin is tried (`folds`). Fewer take less time than
 making twins."""
 OTHERS = 10
-"""At so many times as many paths that iterate over no set. Twins of these seldom read less."""
+"""At paths that iterate over no set it is tried so many times less often, because there it seldom reads less."""
 SHORTER = 0.8
 """The twin is recorded from then on if its path is shorter than this share of the rule's own."""
 RARE = 100
-"""But if fewer than one state in so many needed a path, the rule stays as it is: few more are expected, and all paths
-so far would be recorded anew."""
+"""It is not tried if fewer than one state in so many needed such a path: few more are expected, and all paths so far
+would be recorded anew."""
 
 
 class Recorded(NamedTuple):
@@ -128,7 +128,7 @@ class Recorder:
         self._paths = Counter[tuple[str, bool]]()
         """The number of paths by rule; those that iterate over a set are counted apart."""
         self.tried = TRIED if model.folds else 0
-        """At each so many paths that iterate over a set a rule's twin is tried; 0 if never."""
+        """At each so many paths of a rule that iterate over a set its twin is tried, see `TRIED`; 0 if never."""
         self.states = 0
         """The states expanded so far, if that is known."""
         self.folding: set[str] = set()
@@ -215,7 +215,7 @@ class Recorder:
         return Claim(seen, outcome, writes, self._unused(seen, writes), left_out, aggregates, seen.within)
 
     def _begins_to_fold(self, evaluate: Evaluated, seen: ReadSlots) -> bool:
-        """Whether a rule has many paths, and its twin, which is recorded from now on, a shorter one in this state."""
+        """Count a path, and whether the rule's twin is recorded from now on: it is tried now and then."""
         self._paths[evaluate.rule, seen.iterated] += 1
         paths = self._paths[evaluate.rule, seen.iterated]
         every = self.tried if seen.iterated else OTHERS * self.tried

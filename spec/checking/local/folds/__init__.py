@@ -18,7 +18,7 @@ with this result. The loop may be over a set, over a mapping, or over known keys
 - `speculation` tries bodies of loops, and `aggregation` those of `sum` and the like: twins call them;
 - `aggregates` are graphs from memberships and values to results.
 
-Only lazy recording runs twins, and only of a rule that has many paths. The reference engine, traces, and the
-comparison of each path with plain values run functions as their author wrote them. What cannot be rewritten exactly
-stays as it is.
+Only lazy recording runs twins, and only of a rule that has many paths and a twin that reads clearly less. The
+reference engine, traces, and the comparison of each path with plain values run functions as their author wrote them.
+What cannot be rewritten exactly stays as it is.
 """

@@ -71,11 +71,11 @@ def found(judged: Judged, engine: Engine) -> Found:
     return Found(result.actions[0].enabled, result.opaque_rules)
 
 
-def fold_from(paths: int, changed: pytest.MonkeyPatch) -> None:
-    """Let each rule fold from so many paths on, even if its twin reads as much."""
+def fold_from(paths: int, changed: pytest.MonkeyPatch, shorter: float = 10) -> None:
+    """Try twins at each so many paths, and let rules fold even if their twins read as much; or see `SHORTER`."""
     changed.setattr(recording, "TRIED", paths)
     changed.setattr(recording, "OTHERS", 1)
-    changed.setattr(recording, "SHORTER", 10)
+    changed.setattr(recording, "SHORTER", shorter)
 
 
 def require_agreement(judged: Judged, changed: pytest.MonkeyPatch) -> None:

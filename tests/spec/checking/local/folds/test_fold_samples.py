@@ -51,8 +51,8 @@ class Piles(Specification[Pile]):
 
 @pytest.fixture(autouse=True)
 def _folding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rules fold from the first path on, and are learned at once."""
-    fold_from(1, monkeypatch)
+    """Rules whose twins read less fold from the first path on, and are learned at once."""
+    fold_from(1, monkeypatch, recording.SHORTER)
     monkeypatch.setattr(worker_pool, "PATIENCE", 2)
 
 

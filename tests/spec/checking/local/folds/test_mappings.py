@@ -353,7 +353,7 @@ def nothing_to_fold(s: Any) -> Any:
     return any(s.row[place] == 1 for place in range(4)) and sum(place for place in range(4)) > 3
 
 
-def test_a_rule_without_aggregates_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_rule_whose_twin_reads_as_much_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its paths would be recorded again for nothing. Its twin is tried now and then."""
     monkeypatch.setattr(recording, "TRIED", 1)
     monkeypatch.setattr(recording, "OTHERS", 5)
@@ -414,7 +414,7 @@ def test_properties_of_steps_are_judged_as_in_plain_python(monkeypatch: pytest.M
     """Whether they hold or not, and however early they begin to fold."""
     expected = whole(lambda: check(Growing(), engine=ReferenceEngine(), keep_going=True))
     for first in (1, 7):
-        fold_from(first, monkeypatch)
+        fold_from(first, monkeypatch, recording.SHORTER)
         result = check(Growing(), engine=LocalEngine(1), keep_going=True)
         assert whole(lambda found=result: found) == expected  # type: ignore[misc]
         assert "nothing_is_lost" in result.folds

@@ -22,8 +22,9 @@ from tests.spec.checking.local.folds.fold_systems import fold_systems
 from tests.spec.checking.random_systems import loaded, unsurprised
 
 SEED = seed_of_this_run("FOLDS_SEED")
-FROM = (1, 4)
-"""Paths from which on folds are recorded: the first, or a later one, before which others were recorded plainly."""
+FROM = ((1, 10.0), (4, 0.8))
+"""At which paths twins are tried, and how short theirs must be. A rule folds at its first path; or later, if ever,
+after trials that kept its own path."""
 
 
 def compare(text: str, directory: Path, changed: pytest.MonkeyPatch) -> None:
@@ -38,9 +39,9 @@ def compare(text: str, directory: Path, changed: pytest.MonkeyPatch) -> None:
 
     with loaded(text, directory) as system:
         expected = checked(system, ReferenceEngine(), **options)
-        for changed_from in FROM:
-            fold_from(changed_from, changed)
-            same(f"folds from {changed_from}", whole(by_tables), expected)
+        for tried, shorter in FROM:
+            fold_from(tried, changed, shorter)
+            same(f"twins tried at each path of {tried}", whole(by_tables), expected)
             assert not opaque_rules
 
 
