@@ -215,7 +215,7 @@ class Recorder:
         return Claim(seen, outcome, writes, self._unused(seen, writes), left_out, aggregates, seen.within)
 
     def _begins_to_fold(self, evaluate: Evaluated, seen: ReadSlots) -> bool:
-        """Count a path, and whether the rule's twin is recorded from now on: it is tried now and then."""
+        """Count a path. Now and then try the rule's twin; whether it is recorded from now on."""
         self._paths[evaluate.rule, seen.iterated] += 1
         paths = self._paths[evaluate.rule, seen.iterated]
         every = self.tried if seen.iterated else OTHERS * self.tried

@@ -7,7 +7,10 @@ from itertools import product
 from math import inf
 from typing import Annotated, Any
 
+import pytest
+
 from spec.checking.local.probe import Probe
+from spec.checking.local.recording import Recorder
 from spec.checking.model import Model
 from spec.language import Size, Specification, State, Total, action, invariant, variable
 
@@ -76,3 +79,17 @@ def test_absent_instances_are_not_priced_like_present_ones() -> None:
     """At that price, ten thousand of them would take half a minute."""
     model = Model(DearWherePresent())
     assert Probe(model, model.numbers(["is_high"])).pays(STATES, 10.0, 10.0)
+
+
+def test_absent_instances_are_priced_without_twins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A twin is made once, and must not count for each of them."""
+    tried: list[object] = []
+    monkeypatch.setattr(Recorder, "_is_longer", lambda *given: tried.append(given))
+    monkeypatch.setattr("spec.checking.local.probe.TRIED", 1)
+    monkeypatch.setattr("spec.checking.local.recording.OTHERS", 1)
+    model = Model(FewOfMany())
+    probe = Probe(model, model.numbers(["is_high"]))
+    assert probe._absent_ones(STATES[0]) > 0
+    assert not tried
+    probe.learn(STATES[0], inf)
+    assert tried

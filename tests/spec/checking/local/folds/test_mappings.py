@@ -353,8 +353,8 @@ def nothing_to_fold(s: Any) -> Any:
     return any(s.row[place] == 1 for place in range(4)) and sum(place for place in range(4)) > 3
 
 
-def test_a_rule_whose_twin_reads_as_much_is_not_folded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its paths would be recorded again for nothing. Its twin is tried now and then."""
+def test_twins_of_rules_over_no_set_are_tried_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule whose twin reads as much is not folded: its paths would be recorded again for nothing."""
     monkeypatch.setattr(recording, "TRIED", 1)
     monkeypatch.setattr(recording, "OTHERS", 5)
     tried, is_longer = list[int](), Recorder._is_longer
