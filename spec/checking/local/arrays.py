@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from spec.checking.local.jit import Array
+from spec.checking.local.rows import Rows
 
 PARTITION_BITS = 8
 PARTITIONS = 1 << PARTITION_BITS
@@ -127,17 +128,16 @@ class PutOff(IntEnum):
 
 
 class StateRanges(NamedTuple):
-    """Some states of an array, in ranges of neighbours."""
+    """Some states of many, in ranges of neighbours."""
 
-    words: Array
-    """All words, one after the other."""
+    rows: Rows
     ranges: Array
     """With the first two columns of `StateRange`."""
 
     @classmethod
     def of(cls, states: Array) -> StateRanges:
         """All states of an array with a row of words for each."""
-        return cls(states.reshape(-1), np.array([(0, len(states))], np.int64))
+        return cls(Rows.of(states), np.array([(0, len(states))], np.int64))
 
     @property
     def size(self) -> int:
@@ -156,8 +156,7 @@ class StateRanges(NamedTuple):
 class MarkedRanges(NamedTuple):
     """Some states, with facts about each from the step that led there. Only the newest level has these."""
 
-    words: Array
-    """All words, one after the other."""
+    rows: Rows
     marks: Array
     """The mark of each state, see `Storage`; 0 if nothing is known about it."""
     ranges: Array
@@ -166,18 +165,18 @@ class MarkedRanges(NamedTuple):
     @classmethod
     def of(cls, states: Array, marks: Array) -> MarkedRanges:
         """All states of an array with a row of words for each."""
-        return cls(states.reshape(-1), marks, np.array([(0, len(states), 0)], np.int64))
+        return cls(Rows.of(states), marks, np.array([(0, len(states), 0)], np.int64))
 
     @property
     def unmarked(self) -> StateRanges:
         """The states without their marks."""
-        return StateRanges(self.words, np.ascontiguousarray(self.ranges[:, : StateRange.MARKS]))
+        return StateRanges(self.rows, np.ascontiguousarray(self.ranges[:, : StateRange.MARKS]))
 
 
 class Storage(NamedTuple):
     """The visited set: partitions of `room` states each, in order of arrival, with an index on each."""
 
-    states: Array
+    rows: Rows
     index: Array
     """In each partition: tag << 24 | number of the state + 1, or 0."""
     marks: Array

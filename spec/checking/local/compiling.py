@@ -33,6 +33,7 @@ from spec.checking.local.traversing import clear
 from spec.checking.local.visited import Visited
 from spec.checking.local.worker_pool import WorkerPool
 from spec.checking.model import TYPE_OK, Model
+from spec.checking.states.packed_state import BYTES
 from spec.checking.symmetry.group import sorts_in
 from spec.checking.symmetry.reduction import is_listed
 from spec.language import Specification, State, Total, action, constant, integers, mapping, variable
@@ -95,12 +96,12 @@ def kernels_for(model: Model, *, symmetry: bool) -> Kernels:
 def load_expanding(kernels: Kernels) -> None:
     """Compile or load the kernel that expands states."""
     with ThreadPoolExecutor(1) as threads:
-        WorkerPool(_tables(kernels), Visited(kernels.words, memory=0), 1, threads).load()
+        WorkerPool(_tables(kernels), Visited(BYTES * kernels.words, memory=0), 1, threads).load()
 
 
 def load_storing(kernels: Kernels) -> None:
     """Compile or load the kernels that put states into the visited set, and those that prepare tables."""
-    visited = Visited(kernels.words, memory=0)
+    visited = Visited(BYTES * kernels.words, memory=0)
     no_words = np.zeros(0, np.uint64)
     nothing = Outbox.of(kernels.words, 0)
     post(visited.shape, no_words, np.zeros(0, np.uint16), 0, nothing)

@@ -220,7 +220,7 @@ class _Search:
         self.budget = budget
         self.symmetry = symmetry
         self.tables = DecisionTables(model, options.properties, symmetry)
-        self.visited = Visited(model.layout.words, max(0, budget.left), _spare(budget, model.layout.words, keeps))
+        self.visited = Visited(model.layout.bytes, max(0, budget.left), _spare(budget, model.layout.words, keeps))
         self.shape = self.visited.shape
         self.in_states, self.in_steps = split_properties(model, options.properties)
         self.discoveries: dict[int, PackedDiscovery] = {}

@@ -34,8 +34,10 @@ from spec.checking.local.intrinsics import prefetch
 from spec.checking.local.jit import Array, compiled, inlined
 from spec.checking.local.outcomes import CLOSED, FAILED, FOUND, LEFT, UNKNOWN, USUAL
 from spec.checking.local.representing import Orbits, represent_in
-from spec.checking.local.storing import are_same, hash_of
+from spec.checking.local.rows import word_of
+from spec.checking.local.storing import hash_of
 from spec.checking.local.traversing import apply, ask, follow, listed, look_up
+from spec.checking.states.packed_state import BYTES
 
 DONE, FULL, ASKS, STOPPED = range(4)
 """All is expanded; the outbox is full; there is much to learn; it was asked to stop."""
@@ -57,37 +59,49 @@ def _bits_from(bits: Array, at: int, words: int, word: int, low: Any) -> Any:
 
 
 @inlined
-def _prefetch(words: int, level: MarkedRanges, at: int, marks: int) -> None:
+def _prefetch(level: MarkedRanges, at: int, marks: int) -> None:
     """Prefetch these states and their marks."""
-    for k in range(0, BATCH * words, LINE):
-        prefetch(level.words, at * words + k)
+    for k in range(0, BATCH * level.rows.size, BYTES * LINE):
+        prefetch(level.rows.bytes, at * level.rows.size + k)
     for k in range(0, BATCH, LINE):
         prefetch(level.marks, at - marks + k)
 
 
 @inlined
-def _look_up_masks(words: int, level: MarkedRanges, at: int, some: int, program: Program, scratch: Scratch) -> None:
-    """Find these states' rows of the masks and places in the memo, and prefetch them."""
-    rows, lookups, n_masks = scratch.rows, program.lookups, program.off.shape[1]
+def _load(words: int, level: MarkedRanges, at: int, some: int, program: Program, scratch: Scratch) -> None:
+    """Load these states, each also as the one before: there is no step yet."""
+    registers, reach = scratch.registers, 2 * words + 1
+    for i in range(some):
+        for k in range(words):
+            word = word_of(level.rows, at + i, k, words)
+            registers[uint64(i * reach + k)] = registers[uint64(i * reach + words + k)] = word
+        registers[uint64(i * reach + 2 * words)] = program.step_of[program.actions]
+
+
+@inlined
+def _look_up_masks(words: int, some: int, program: Program, scratch: Scratch) -> None:
+    """Find the states' rows of the masks and places in the memo, and prefetch them."""
+    registers, rows, reach = scratch.registers, scratch.rows, 2 * words + 1
+    lookups, n_masks = program.lookups, program.off.shape[1]
     off, remembered = program.off.reshape(program.off.size), program.remembered
     for i in range(some):
         first = i * (lookups + 1)
         if remembered != 0:
-            place = _place_in_memo(words, level.words, (at + i) * words, program, scratch.memo)
+            place = _place_in_memo(words, registers, i * reach, program, scratch.memo)
             rows[first] = place
             prefetch(scratch.memo, place)
         plain = program.remembered_pieces
-        look_up(program, plain, program.pieces.shape[0], level.words, (at + i) * words, rows, first + remembered)
+        look_up(program, plain, program.pieces.shape[0], registers, i * reach, rows, first + remembered)
         for k in range(uint64(first + remembered), uint64(first + lookups)):
             prefetch(off, rows[k] * uint64(n_masks))
 
 
 @inlined
-def _place_in_memo(words: int, states: Array, at: int, program: Program, memo: Array) -> Any:
+def _place_in_memo(words: int, registers: Array, at: int, program: Program, memo: Array) -> Any:
     """The place of a state's relevant bits."""
     mixed = uint64(0x9E3779B97F4A7C15)
     for k in range(words):
-        mixed = (mixed ^ (states[uint64(at + k)] & program.relevant[k])) * uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (registers[uint64(at + k)] & program.relevant[k])) * uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> uint64(32)
     entry = words + program.off.shape[1]
     places = uint64(memo.shape[0] // entry)
@@ -127,17 +141,13 @@ def _inherited(judging: int) -> Any:
 def _list_walks(
     words: int, level: MarkedRanges, at: int, some: int, marks: int, live: Array, program: Program, scratch: Scratch
 ) -> int:
-    """Load the states, and list the tables that neither masks nor the step before decide; the number of walks."""
-    registers, rows, left, steady = scratch.registers, scratch.rows, scratch.live, scratch.steady
+    """List the tables that neither masks nor the step before decide; the number of walks."""
+    rows, left, steady = scratch.rows, scratch.live, scratch.steady
     reach, lookups, n_masks = 2 * words + 1, program.lookups, program.off.shape[1]
     off = program.off.reshape(program.off.size)
     _, low_word, low_bit = _inherited(program.judging)
     number = 0
     for i in range(some):
-        for k in range(words):
-            registers[uint64(i * reach + k)] = level.words[uint64((at + i) * words + k)]
-            registers[uint64(i * reach + words + k)] = level.words[uint64((at + i) * words + k)]
-        registers[uint64(i * reach + 2 * words)] = program.step_of[program.actions]
         row = i * (lookups + 1)
         for m in range(n_masks):
             bits = live[m]
@@ -249,6 +259,15 @@ def _judge_steps(
 
 
 @inlined
+def _are_same(words: int, after: Array, base: int, registers: Array, its: int) -> bool:
+    """Whether a successor is the same as its state."""
+    same = True
+    for k in range(words):
+        same &= after[uint64(base + k)] == registers[uint64(its + k)]
+    return same
+
+
+@inlined
 def _send_off(
     shape: Any,
     at: int,
@@ -298,7 +317,7 @@ def _send_off(
                 output.enabled[uint64(action)] += 1
             output.taken[uint64(action)] += 1
             base = successor * reach
-            if effect[uint64(successor)] != LEFT and not are_same(after, base, registers, i * reach, words):
+            if effect[uint64(successor)] != LEFT and not _are_same(words, after, base, registers, i * reach):
                 shaken = _bits_from(affects, effect[uint64(successor)] * n_masks, n_masks, low_word, low_bit)
                 if represent_in(orbits, after, base):
                     shaken = handed_on
@@ -348,8 +367,9 @@ def expand(
         while at < ranges[at_range, StateRange.BEHIND]:
             some = min(BATCH, ranges[at_range, StateRange.BEHIND] - at)
             marks = ranges[at_range, StateRange.MARKS]
-            _prefetch(words, level, at + 2 * BATCH, marks)
-            _look_up_masks(words, level, at, some, program, scratch)
+            _prefetch(level, at + 2 * BATCH, marks)
+            _load(words, level, at, some, program, scratch)
+            _look_up_masks(words, some, program, scratch)
             walks = _list_walks(words, level, at, some, marks, live, program, scratch)
             follow(program, scratch.registers, walks, scratch.tables, scratch.bases, scratch.outcomes)
             successors = _take_steps(words, some, program, output, scratch)

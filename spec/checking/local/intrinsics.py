@@ -79,6 +79,39 @@ def prefetch(array: Array, at: int) -> None:
     """Prefetch an item that will be needed soon. The place may be past the end: nothing is read."""
 
 
+def _llvm_load(typingctx: Any, array: Any, at: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_word_at(context, builder, signature, args), align=1)
+
+    return types.uint64(array, types.intp), generate
+
+
+def _llvm_store(typingctx: Any, array: Any, at: Any, word: Any) -> Any:
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], _word_at(context, builder, signature, args), align=1)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.uint64), generate
+
+
+def _word_at(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """The address of a word that begins with this byte."""
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    return builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(64).as_pointer())
+
+
+@_instruction(_llvm_load)
+def load(array: Array, at: int) -> Any:
+    """The word that begins with this byte of an array, wherever that is."""
+    return array[at : at + 8].view(np.uint64)[0]
+
+
+@_instruction(_llvm_store)
+def store(array: Array, at: int, word: Any) -> None:
+    """Write a word that begins with this byte of an array, wherever that is."""
+    array[at : at + 8].view(np.uint64)[0] = word
+
+
 def _pext(typingctx: Any, word: Any, mask: Any) -> Any:
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         word = ir.IntType(64)

@@ -30,6 +30,7 @@ MODULES: Final = (
     "local/jit",
     "local/outcomes",
     "local/representing",
+    "local/rows",
     "local/seeking",
     "local/shape",
     "local/storing",
@@ -37,6 +38,7 @@ MODULES: Final = (
     "random/chance",
     "random/sketch",
     "random/walks",
+    "states/packed_state",
     "states/splitmix",
 )
 """Modules of `spec.checking` whose code or constants are in kernels of other modules; a test compares them."""

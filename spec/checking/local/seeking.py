@@ -22,6 +22,7 @@ from spec.checking.local.jit import Array, compiled, inlined, part
 from spec.checking.local.learning_budget import LearningBudget
 from spec.checking.local.outcomes import EFFECTS, FAILED, FOUND, LEFT, UNKNOWN, USUAL
 from spec.checking.local.representing import Orbits, represent_in
+from spec.checking.local.rows import Rows, word_of
 from spec.checking.local.storing import hash_of
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.traversing import apply, ask, listed, mask, outcome_at
@@ -232,7 +233,7 @@ class Seeker:
         if self.tables.too_large:
             if skipped is not None:
                 for first, last in where.ranges.tolist():
-                    skipped += bytes_of(where.words[first * self.words : last * self.words].reshape(-1, self.words))
+                    skipped += bytes_of(where.rows.states(first, last)[:])
             return []
         self.prepare()
         question = _Question(
@@ -245,7 +246,7 @@ class Seeker:
         ]
         while left := [piece for piece in pieces if not piece.is_done]:
             learning = self.budget.allows
-            search = partial(self._search, where.words, question, self.tables.program(), learning)
+            search = partial(self._search, where.rows, question, self.tables.program(), learning)
             found = self.each(search, left) if len(left) > 1 else [*map(search, left)]
             for piece, missing in zip(left, found, strict=True):
                 if learning:
@@ -253,19 +254,19 @@ class Seeker:
                 elif missing:
                     at = piece.skip()
                     if skipped is not None:
-                        skipped += bytes_of(where.words[at * self.words : (at + 1) * self.words].reshape(1, -1))
+                        skipped += bytes_of(where.rows.states(at, at + 1)[:])
         lowest: dict[int, Match] = {}
         for piece in pieces:
             for number, match in piece.matches():
                 lowest[number] = min(match, lowest.get(number, match))
         return [lowest[number] for number in sorted(lowest)]
 
-    def _search(self, states: Array, question: _Question, program: Program, learning: bool, piece: _Piece) -> int:
+    def _search(self, rows: Rows, question: _Question, program: Program, learning: bool, piece: _Piece) -> int:
         """Search on, until paths are missing or `AT_A_TIME` states are done; the number of missing paths."""
         missing = piece.missing if learning else piece.missing[: self._reach]
         number: int = seek(
             self.words,
-            states,
+            rows,
             piece.ranges,
             piece.cursor,
             program,
@@ -437,7 +438,7 @@ def _seek_steps(
 @compiled
 def seek(
     words: int,
-    states: Array,
+    rows: Rows,
     ranges: Array,
     cursor: Array,
     program: Program,
@@ -477,8 +478,7 @@ def seek(
                 return n_missing
             asked = n_missing
             for k in range(words):
-                registers[k] = states[at * words + k]
-                registers[words + k] = registers[k]
+                registers[k] = registers[words + k] = word_of(rows, at, k, words)
             registers[2 * words] = program.step_of[program.actions]
             if what == IN_STATE:
                 match, n_missing = _has(

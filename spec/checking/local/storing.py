@@ -19,6 +19,7 @@ from spec.checking.local.arrays import (
 )
 from spec.checking.local.intrinsics import prefetch
 from spec.checking.local.jit import Array, compiled, inlined, part
+from spec.checking.local.rows import is_in, put, unpack
 
 
 @inlined
@@ -49,15 +50,6 @@ def post(shape: Any, states: Array, marks: Array, start: int, outbox: Outbox) ->
 
 
 @inlined
-def are_same(states: Array, one: int, others: Array, other: int, words: int) -> bool:
-    """Whether two states are the same, word by word."""
-    same = True
-    for k in range(words):
-        same &= states[uint64(one + k)] == others[uint64(other + k)]
-    return same
-
-
-@inlined
 def place_of(mixed: Any, capacity: int) -> Any:
     """The first place to look for a state in an index of any length."""
     return np.int64(((mixed & uint64(0xFFFFFFFF)) * uint64(capacity)) >> uint64(32))
@@ -70,7 +62,7 @@ def tag_of(mixed: Any) -> Any:
 
 
 @part
-def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int) -> None:
+def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int, registers: Array) -> None:
     """Build the index of a partition from its states."""
     words = len(shape)
     base, first = storage.begin[partition], storage.index_begin[partition]
@@ -79,7 +71,8 @@ def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int) -> 
         index[uint64(place)] = 0
     storage.capacity[partition] = capacity
     for number in range(storage.size[partition]):
-        mixed = hash_of(storage.states, (base + number) * words, words)
+        unpack(storage.rows, base + number, registers, 0, words)
+        mixed = hash_of(registers, 0, words)
         place = place_of(mixed, capacity)
         while index[uint64(first + place)] != 0:
             place += 1
@@ -101,7 +94,7 @@ def insert(
     records, count, size_of_record = sent.records, sent.count, words + 1
     workers = count.shape[0] // PARTITIONS
     most = storage.room
-    index, visited, newest = storage.index, storage.states, storage.marks
+    index, rows, newest = storage.index, storage.rows, storage.marks
     mixes, places = scratch.mixes, scratch.places
     actions = (uint64(1) << uint64(ACTION_BITS)) - uint64(1)
     for partition in range(first_partition, last_partition):
@@ -119,7 +112,7 @@ def insert(
                 if 4 * (size + AT_ONCE) >= 3 * capacity:
                     storage.size[partition] = size
                     capacity = min(storage.index_room, max(np.int64(128), capacity + capacity // 2))
-                    _index_anew(shape, storage, partition, capacity)
+                    _index_anew(shape, storage, partition, capacity, scratch.registers)
                 for i in range(begin, end):
                     mixed = hash_of(records, i * size_of_record, words)
                     place = place_of(mixed, capacity)
@@ -136,7 +129,8 @@ def insert(
                     places[uint64(i - begin)] = place
                     if entry != 0:
                         number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
-                        prefetch(visited, (base + number) * words)
+                        prefetch(rows.bytes, (base + number) * rows.size)
+                        prefetch(rows.bytes, (base + number + 1) * rows.size - 1)
                         if number >= level:
                             prefetch(newest, mark + number)
                 for i in range(begin, end):
@@ -145,15 +139,14 @@ def insert(
                     while True:
                         entry = index[uint64(first + place)]
                         if entry == 0:
-                            for k in range(words):
-                                visited[uint64((base + size) * words + k)] = records[uint64(at + k)]
+                            put(rows, base + size, records, at, words)
                             newest[uint64(mark + size)] = records[uint64(at + words)]
                             size += 1
                             index[uint64(first + place)] = np.uint32(tag | uint64(size))
                             break
                         if (entry & np.uint32(0xFF000000)) == tag:
                             number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
-                            if are_same(visited, (base + number) * words, records, at, words):
+                            if is_in(rows, base + number, records, at, words):
                                 if number >= level:
                                     one, other = newest[uint64(mark + number)], records[uint64(at + words)]
                                     action = min(one & actions, other & actions)

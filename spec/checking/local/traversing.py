@@ -47,12 +47,12 @@ def mask(program: Program, registers: Array, live: Array) -> None:
 
 
 @inlined
-def look_up(program: Program, begin: int, end: int, states: Array, at: int, rows: Array, first: int) -> None:
-    """Find the rows of the masks for the state that begins here, by these pieces."""
+def look_up(program: Program, begin: int, end: int, registers: Array, at: int, rows: Array, first: int) -> None:
+    """Find the rows of the masks for the state in these registers, by these pieces."""
     pieces, number, row = program.pieces, uint64(first), uint64(0)
     for p in range(uint64(begin), uint64(end)):
         value = (
-            states[uint64(at) + uint64(pieces[p, LookupPiece.WORD])] >> uint64(pieces[p, LookupPiece.SHIFT])
+            registers[uint64(at) + uint64(pieces[p, LookupPiece.WORD])] >> uint64(pieces[p, LookupPiece.SHIFT])
         ) & uint64(pieces[p, LookupPiece.MASK])
         row |= value << uint64(pieces[p, LookupPiece.AT])
         rows[number] = row + uint64(pieces[p, LookupPiece.FIRST])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import mmap
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,9 +29,12 @@ from spec.checking.local.arrays import (
     Storage,
 )
 from spec.checking.local.jit import Array
+from spec.checking.local.rows import KeptStates, Rows, size_of
 from spec.checking.local.shape import shape_of
 from spec.checking.local.storing import credit, insert
 from spec.checking.machine.memory import MB, PAGE, OutOfMemory, address_space, rounded_up, written
+from spec.checking.states.packed import ManyStates, Words
+from spec.checking.states.packed_state import BYTES
 from spec.language.errors import UsageError
 
 LARGEST = (1 << TAG_SHIFT) - 2
@@ -55,7 +58,7 @@ class Visited:
     """The visited states, level by level.
 
     Args:
-        words: of a state.
+        size: bytes of a state.
         memory: the most bytes for states, their index and marks: this much address space is reserved.
         spare: the bytes that may still be taken if the largest level has so many states.
 
@@ -63,14 +66,15 @@ class Visited:
         UsageError: there is not enough address space.
     """
 
-    def __init__(self, words: int, memory: int, spare: Callable[[int], int] | None = None):
-        self.words = words
-        self.shape = shape_of(words)
+    def __init__(self, size: int, memory: int, spare: Callable[[int], int] | None = None):
+        self.words = -(-size // BYTES)
+        self.shape = shape_of(self.words)
+        size = size_of(size, self.words)
         self._memory, self._spare = memory, spare
         self._largest = 0
-        most = max(FEWEST, min(LARGEST, int(memory / PARTITIONS / (8 * words + 4 * 1.4)), _addressable(words)))
+        most = max(FEWEST, min(LARGEST, int(memory / PARTITIONS / (size + 4 * 1.4)), _addressable(size)))
         try:
-            states, index = _Region(words * most, np.uint64, words), _Region(most * 4 // 3 + 256, np.uint32)
+            states, index = _Region(size * most + BYTES, np.uint8, size), _Region(most * 4 // 3 + 256, np.uint32)
             marks, others = _Region(most, np.uint64), _Region(most, np.uint64)
             self._regions = states, index, marks, others
         except OSError:
@@ -78,7 +82,7 @@ class Visited:
                 f"no address space can be reserved for {written(memory)} of states: give a smaller --memory"
             ) from None
         self.storage = Storage(
-            states=states.items,
+            rows=Rows.within(states.items, size),
             index=index.items,
             marks=marks.items,
             size=np.zeros(PARTITIONS, np.int64),
@@ -86,7 +90,7 @@ class Visited:
             level=np.zeros(PARTITIONS, np.int64),
             room=most,
             index_room=most * 4 // 3 + 256,
-            begin=states.begin // words,
+            begin=states.begin // size,
             index_begin=index.begin,
             marks_begin=marks.begin,
         )
@@ -99,12 +103,6 @@ class Visited:
         """The most marks that each partition ever had, in the storage and in the other array."""
 
     @property
-    def states(self) -> np.ndarray[Any, Any]:
-        """All words of all states, with room between the partitions."""
-        states: np.ndarray[Any, Any] = self.storage.states
-        return states
-
-    @property
     def size(self) -> int:
         """The number of states."""
         return int(self.storage.size.sum())
@@ -112,7 +110,7 @@ class Visited:
     @property
     def allocated(self) -> int:
         """Bytes taken by states and their index."""
-        return self.size * 8 * self.words + 4 * int(self.storage.capacity.sum())
+        return self.size * self.storage.rows.size + 4 * int(self.storage.capacity.sum())
 
     def insert(self, first: int, last: int, sent: Outbox, scratch: Scratch) -> None:
         """Add the states sent to these partitions, for which there is room.
@@ -149,7 +147,7 @@ class Visited:
             grown = np.minimum(most, np.maximum(128, capacity + capacity // 2))
             capacity = np.where(few, grown, capacity)
         marked = np.maximum(self._marked, size - self.storage.level)
-        taken: Array = _paged(8 * self.words * size) + _paged(4 * capacity)
+        taken: Array = _paged(self.storage.rows.size * size) + _paged(4 * capacity)
         return taken + _paged(8 * marked) + _paged(8 * self._marked_before)
 
     def complete(self, new_states: np.ndarray[Any, Any]) -> int:
@@ -166,7 +164,7 @@ class Visited:
         level[:] = self.storage.size
         number = int((ranges[:, StateRange.BEHIND] - ranges[:, StateRange.FIRST]).sum())
         self._largest = max(self._largest, number)
-        if 8 * self.words * int(level.max()) > SMALL // 4:
+        if self.storage.rows.size * int(level.max()) > SMALL // 4:
             for region in self._regions:
                 region.prepare_tails()
         return number
@@ -182,33 +180,34 @@ class Visited:
 
     def newest(self) -> MarkedRanges:
         """The newest complete level, in place, with its marks: those of other levels are gone."""
-        return MarkedRanges(self.states, self._marks, self.levels[-1])
+        return MarkedRanges(self.storage.rows, self._marks, self.levels[-1])
 
     def ranges_of(self, number: int) -> StateRanges:
         """The states of a level, the first being 1, in place."""
-        return StateRanges(self.states, np.ascontiguousarray(self.levels[number - 1][:, : StateRange.MARKS]))
+        return StateRanges(self.storage.rows, np.ascontiguousarray(self.levels[number - 1][:, : StateRange.MARKS]))
 
     def level(self, number: int) -> Array:
         """The states of a level in one array of (states, words)."""
-        parts = self.parts(number)
-        return np.concatenate(parts) if parts else np.empty((0, self.words), np.uint64)
+        return self._copied(self._kept(number))
 
-    def parts(self, number: int) -> list[Array]:
-        """The states of a level, arrays of (states, words): few states are copied together, many stay in place."""
-        rows = self.states[: len(self.states) // self.words * self.words].reshape(-1, self.words)
-        ranges = self.levels[number - 1]
-        parts = [rows[first:last] for first, last, _ in ranges]
-        few = int((ranges[:, StateRange.BEHIND] - ranges[:, StateRange.FIRST]).sum()) <= FEW
-        return [np.concatenate(parts)] if few and parts else parts
+    def parts(self, number: int) -> Sequence[ManyStates]:
+        """The states of a level: few states are copied together, many stay in place."""
+        kept = self._kept(number)
+        return [self._copied(kept)] if kept and sum(map(len, kept)) <= FEW else kept
 
-    def some(self, number: int, most: int) -> Array:
+    def some(self, number: int, most: int) -> Words:
         """About this many states of a level at most."""
-        parts = self.parts(number)
-        every = max(1, sum(map(len, parts)) // most)
-        return np.concatenate([part[::every] for part in parts] or [np.empty((0, self.words), np.uint64)])
+        kept = self._kept(number)
+        return self._copied(kept, max(1, sum(map(len, kept)) // most))
+
+    def _kept(self, number: int) -> list[KeptStates]:
+        return [self.storage.rows.states(first, last) for first, last, _ in self.levels[number - 1].tolist()]
+
+    def _copied(self, kept: Iterable[KeptStates], every: int = 1) -> Words:
+        return np.concatenate([np.empty((0, self.words), np.uint64), *(part[::every] for part in kept)])
 
 
-def _addressable(words: int) -> int:
+def _addressable(size: int) -> int:
     """The number of states in each partition for which there is address space.
 
     Raises:
@@ -218,7 +217,7 @@ def _addressable(words: int) -> int:
     if left is None:
         return LARGEST
     each, fixed = (
-        8 * words + 4 * 4 // 3 + 1 + 2 * 8,
+        size + 4 * 4 // 3 + 1 + 2 * 8,
         OTHERS + STACK * (os.cpu_count() or 1) + 4 * (PARTITIONS * (PAGE + 4 * 256) + HUGE),
     )
     most = (left - fixed) // PARTITIONS // each

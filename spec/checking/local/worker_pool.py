@@ -460,8 +460,7 @@ class WorkerPool:
     def _expand_plainly(self, worker: Worker) -> None:
         """Judge and expand the states that wait for a worker's missing paths."""
         words = self.visited.words
-        rows = self.level.words[: len(self.level.words) // words * words].reshape(-1, words)
-        states = bytes_of(rows[self._put_off(worker)[:, PutOff.STATE]])
+        states = bytes_of(self.level.rows.states()[self._put_off(worker)[:, PutOff.STATE]])
         with self.budget.expanding(len(states)):
             successors, coverage = self.expander.explore(states, self.decided, self.found, acting=self.acting)
         for number, each in enumerate(coverage):

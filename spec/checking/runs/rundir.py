@@ -38,7 +38,16 @@ from typing import Any, Final
 import numpy as np
 
 from spec.checking.machine.interrupts import DeferredSignals
-from spec.checking.states.packed import Words, buckets_of, bytes_of, from_column, in_code_order, stored, words_of
+from spec.checking.states.packed import (
+    ManyStates,
+    Words,
+    buckets_of,
+    bytes_of,
+    from_column,
+    in_code_order,
+    stored,
+    words_of,
+)
 from spec.language.errors import UsageError, safe_repr
 
 FORMAT: Final = 6
@@ -234,13 +243,13 @@ class RunDirectory:
         return self.write_parts(level, [states])
 
     def write_parts(
-        self, level: int, parts: Sequence[Words], each: ParallelMap = map, at_once: int = BUCKETS
+        self, level: int, parts: Sequence[ManyStates], each: ParallelMap = map, at_once: int = BUCKETS
     ) -> list[LevelFile]:
         """Write states of a level, given in parts, see `write`; `each` may write up to `at_once` buckets at once.
 
         `writing` gives the memory that this takes besides the states.
         """
-        buckets_in = [buckets_of(part, self.buckets).astype(np.uint16) for part in parts]
+        buckets_in = [buckets_of(part[:], self.buckets).astype(np.uint16) for part in parts]
 
         def write(bucket: int) -> LevelFile:
             chosen = [part[its == bucket] for part, its in zip(parts, buckets_in, strict=True)]

@@ -35,7 +35,7 @@ class CompiledWork(Work):
         super().__init__(model, properties, symmetry)
         self._quota = quota
         self.tables = DecisionTables(model, properties, symmetry)
-        self._reached = Visited(self.words, quota.size, _spare(quota, self.words))
+        self._reached = Visited(model.layout.bytes, quota.size, _spare(quota, self.words))
         """The expanded states, and their successors."""
         self._threads = ThreadPoolExecutor(1)
         self._pool = self._pool_over(self._reached)

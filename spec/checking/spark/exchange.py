@@ -10,6 +10,7 @@ from numba import uint64
 from spec.checking.local.arrays import ACTION_BITS, MarkedRanges
 from spec.checking.local.compiling import Kernels
 from spec.checking.local.jit import Array, compiled, inlined, mixed
+from spec.checking.local.rows import Rows, unpack, word_of
 from spec.checking.local.shape import shape_of
 from spec.checking.states.packed import Words
 from spec.checking.states.splitmix import STRIDE
@@ -35,7 +36,7 @@ def by_bucket(found: MarkedRanges, words: int, buckets: int) -> ByBucket:
     """Group states by their bucket, see `packed.bucket_of`."""
     number, shape = int((found.ranges[:, 1] - found.ranges[:, 0]).sum()), shape_of(words)
     its, bounds = np.empty(number, np.int32), np.zeros(buckets + 1, np.int64)
-    _count(shape, found.words, found.ranges, its, bounds)
+    _count(shape, found.rows, found.ranges, its, bounds)
     np.cumsum(bounds, out=bounds)
     states, actions = np.empty((number, words), np.uint64), np.empty(number, np.uint16)
     _move(shape, *found, its, bounds.copy(), states.reshape(-1), actions)
@@ -43,21 +44,21 @@ def by_bucket(found: MarkedRanges, words: int, buckets: int) -> ByBucket:
 
 
 @inlined
-def _bucket(states: Array, at: int, words: int, buckets: Any) -> Any:
+def _bucket(rows: Rows, at: int, words: int, buckets: Any) -> Any:
     """See `packed.bucket_of`."""
     hashed = uint64(0)
     for k in range(words):
-        hashed = mixed((hashed ^ states[at + k]) + uint64(STRIDE))
+        hashed = mixed((hashed ^ word_of(rows, at, k, words)) + uint64(STRIDE))
     return np.int64(hashed % buckets)
 
 
 @compiled
-def _count(shape: Any, states: Array, ranges: Array, its: Array, bounds: Array) -> None:
+def _count(shape: Any, rows: Rows, ranges: Array, its: Array, bounds: Array) -> None:
     """The bucket of each state; and how many states each bucket has, stored one place after the bucket's own."""
     words, buckets, number = len(shape), uint64(bounds.shape[0] - 1), 0
     for r in range(ranges.shape[0]):
         for at in range(ranges[r, 0], ranges[r, 1]):
-            bucket = _bucket(states, at * words, words, buckets)
+            bucket = _bucket(rows, at, words, buckets)
             its[number] = bucket
             bounds[bucket + 1] += 1
             number += 1
@@ -65,7 +66,7 @@ def _count(shape: Any, states: Array, ranges: Array, its: Array, bounds: Array) 
 
 @compiled
 def _move(
-    shape: Any, states: Array, marks: Array, ranges: Array, its: Array, places: Array, moved: Array, actions: Array
+    shape: Any, rows: Rows, marks: Array, ranges: Array, its: Array, places: Array, moved: Array, actions: Array
 ) -> None:
     words, number = len(shape), 0
     action_bits = (uint64(1) << uint64(ACTION_BITS)) - uint64(1)
@@ -74,6 +75,5 @@ def _move(
             place = places[its[number]]
             places[its[number]] += 1
             number += 1
-            for k in range(words):
-                moved[place * words + k] = states[at * words + k]
+            unpack(rows, at, moved, place * words, words)
             actions[place] = marks[at - ranges[r, 2]] & action_bits

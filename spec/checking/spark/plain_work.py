@@ -16,7 +16,7 @@ from spec.checking.runs.discoveries import Predecessor
 from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
-from spec.checking.states.packed import Words, bytes_of, words_of
+from spec.checking.states.packed import ManyStates, Words, bytes_of, words_of
 from spec.checking.symmetry.reduction import COMPARED, Symmetry
 from spec.checking.symmetry.renamings import ComparisonCounts
 
@@ -61,12 +61,12 @@ class PlainWork(Work):
             found = self._expander.judge(packed, wanted, report)
             wanted = [number for number in wanted if number not in found]
 
-    def compare(self, parts: Sequence[Words], before: int, share: float) -> ComparisonCounts:
+    def compare(self, parts: Sequence[ManyStates], before: int, share: float) -> ComparisonCounts:
         """Compare the states, until enough states have been compared, see `Work`."""
         if self.symmetry is None:
             return ComparisonCounts()
         room = int(max(0, COMPARED - before) * share)
-        few = sorted(chain.from_iterable(map(bytes_of, parts)))[:room]
+        few = sorted(chain.from_iterable(bytes_of(part[:]) for part in parts))[:room]
         for packed in few:
             self.symmetry.examine_state(self._expander.unpack(packed))
         return self.by_permutations.besides(ComparisonCounts(len(few)))

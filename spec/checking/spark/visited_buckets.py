@@ -15,11 +15,13 @@ from numba import uint64
 from spec.checking.local.arrays import ACTION_BITS, PARTITION_BITS, PARTITIONS, Outbox, Scratch, Storage
 from spec.checking.local.compiling import Kernels
 from spec.checking.local.jit import Array, compiled
-from spec.checking.local.storing import are_same, hash_of, place_of, post, tag_of
+from spec.checking.local.rows import is_in
+from spec.checking.local.storing import hash_of, place_of, post, tag_of
 from spec.checking.local.visited import Visited
 from spec.checking.machine.memory import OutOfMemory
 from spec.checking.runs.rundir import LevelFile, RunDirectory
 from spec.checking.spark.allotment import MemoryQuota
+from spec.checking.states.packed_state import BYTES
 
 ROOM = 512
 """States that are gathered for one partition of the visited set before they are looked up."""
@@ -35,17 +37,19 @@ class VisitedBuckets:
     everything is read anew. So are buckets that were lost, or settled by another worker.
 
     Half of the memory quota is for this; all of it, if the visited states do not fit and none stay here.
+
+    Args:
+        size: bytes of a state in memory; by default as many as in a file.
     """
 
-    def __init__(self, directory: RunDirectory, quota: MemoryQuota):
-        words = directory.width // 8
+    def __init__(self, directory: RunDirectory, quota: MemoryQuota, size: int | None = None):
         self.directory = directory
         self._quota = quota
         self.beyond = False
         """Whether the visited states do not fit into memory."""
-        self.visited = Visited(words, quota.size)
+        self.visited = Visited(size or directory.width, quota.size)
         self._sent = self._outbox()
-        self._scratch = Scratch.of(words, 0)
+        self._scratch = Scratch.of(self.visited.words, 0)
         self._levels: dict[int, int] = {}
         """By bucket: the level up to which its states are held."""
         self._written: dict[int, tuple[int, str]] = {}
@@ -120,14 +124,12 @@ class VisitedBuckets:
     def _keep(self) -> None:
         """Hold only the newest states, and of these only those that are not struck."""
         self._complete(np.zeros(1 << ACTION_BITS, np.int64))
-        states, marks, ranges = self.visited.newest()
-        words = self.visited.words
-        rows = states[: len(states) // words * words].reshape(-1, words)
+        rows, marks, ranges = self.visited.newest()
         kept = []
         for first, last, before in ranges.tolist():
             its = marks[first - before : last - before]
             new = its < STRUCK
-            kept.append((rows[first:last][new], its[new].astype(np.uint16)))
+            kept.append((rows.states(first, last)[new], its[new].astype(np.uint16)))
         self.visited.empty()
         waiting, self._sent = self._sent, self._outbox()
         self._settling = False  # the copy is made already
@@ -189,7 +191,7 @@ class VisitedBuckets:
 
 def load(kernels: Kernels) -> None:
     """Compile or load the code that strikes states out, see `local.compiling`."""
-    nothing = Visited(kernels.words, memory=0)
+    nothing = Visited(BYTES * kernels.words, memory=0)
     strike(nothing.shape, nothing.storage, np.zeros(0, np.uint64))
 
 
@@ -211,7 +213,7 @@ def strike(shape: Any, storage: Storage, states: Array) -> None:
             entry = index[first + place]
             if (entry & np.uint32(0xFF000000)) == tag:
                 number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
-                if are_same(storage.states, (base + number) * words, states, i * words, words):
+                if is_in(storage.rows, base + number, states, i * words, words):
                     storage.marks[mark + number] |= uint64(STRUCK)
                     break
             place += 1

@@ -14,7 +14,7 @@ from spec.checking.local.visited import Visited
 from spec.checking.model import DEADLOCK, Model
 from spec.checking.runs.discoveries import Predecessor
 from spec.checking.spark.report import Report
-from spec.checking.states.packed import Words
+from spec.checking.states.packed import ManyStates, Words
 from spec.checking.states.packed_state import PackedState
 from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.renamings import ComparisonCounts
@@ -69,7 +69,7 @@ class Work(ABC):
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
         """Evaluate properties in the newest level, which is complete."""
 
-    def compare(self, parts: Sequence[Words], before: int, share: float) -> ComparisonCounts:
+    def compare(self, parts: Sequence[ManyStates], before: int, share: float) -> ComparisonCounts:
         """Compare new states one by one, if the work learns no paths, and return the counts.
 
         Args:

@@ -41,7 +41,7 @@ class WorkerState:
 
     def __init__(self, directory: RunDirectory, work: Work, quota: MemoryQuota):
         self.directory, self.work = directory, work
-        self.visited_buckets = VisitedBuckets(directory, quota)
+        self.visited_buckets = VisitedBuckets(directory, quota, work.model.layout.bytes)
 
     def states(self, level: int, ranges: Iterable[BucketRange]) -> Words:
         """The states in some ranges of a committed level."""

@@ -6,7 +6,7 @@ A single state is bytes (`packed_state`); many states are rows of words, and no 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,14 @@ if TYPE_CHECKING:
 
 Words = npt.NDArray[np.uint64]
 """Packed states, a row of words for each."""
+
+
+class ManyStates(Protocol):
+    """Packed states of which a slice, a mask or an array of numbers makes words: `Words` are such, too."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, which: Any, /) -> Words: ...
 
 
 def words_of(states: Iterable[bytes], width: int) -> Words:
@@ -65,9 +73,9 @@ def sample(states: Words, most: int) -> list[bytes]:
     return bytes_of(states)
 
 
-def sample_of(parts: Iterable[Words], most: int) -> list[bytes]:
+def sample_of(parts: Iterable[ManyStates], most: int) -> list[bytes]:
     """The `sample` of the states of all parts."""
-    chosen = [words_of(sample(part, most), 8 * part.shape[1]) for part in parts]
+    chosen = [words_of(sample(part, most), 8 * part.shape[1]) for part in (kept[:] for kept in parts)]
     return sample(np.concatenate(chosen), most) if chosen else []
 
 

@@ -29,16 +29,18 @@ def sent(words: int) -> Outbox:
     return Outbox.of(words, ROOM)
 
 
-@pytest.mark.parametrize("words", [1, 3])
-def test_memory_of_states_is_known_in_advance(words: int) -> None:
+@pytest.mark.parametrize("size", [8, 17, 24])
+def test_memory_of_states_is_known_in_advance(size: int) -> None:
     """The prediction is never too low, and only a little too high."""
+    words = -(-size // 8)
     gc.collect()  # garbage of other tests must not be freed meanwhile
     outbox, scratch = sent(words), Scratch.of(words, 0)
-    warm = Visited(words, 1 << 30)  # loads the compiled code
+    warm = Visited(size, 1 << 30)  # loads the compiled code
     post(warm.shape, np.zeros(words, np.uint64), np.zeros(1, np.uint16), 0, outbox)
     warm.insert(0, PARTITIONS, outbox, scratch)
-    visited = Visited(words, 1 << 30)
+    visited = Visited(size, 1 << 30)
     rounds = np.random.default_rng(5).integers(0, 2**64, (10, 400_000 * words), np.uint64)
+    rounds[:, words - 1 :: words] <<= np.uint64(8 * (-size % 8))
     marks, predicted = np.zeros(400_000, np.uint16), 0
     outbox.records[:] = 1  # touches their memory
     before = private()
@@ -57,7 +59,7 @@ def test_memory_of_states_is_known_in_advance(words: int) -> None:
 
 def test_storing_is_refused_before_memory_ends() -> None:
     """None of the sent states is stored then."""
-    visited, outbox = Visited(2, 1 << 30, lambda _: 3 * MB), sent(2)
+    visited, outbox = Visited(16, 1 << 30, lambda _: 3 * MB), sent(2)
     post(visited.shape, np.arange(1000, dtype=np.uint64), np.zeros(500, np.uint16), 0, outbox)
     visited.require_room(outbox)
     post(visited.shape, np.arange(400_000, dtype=np.uint64), np.zeros(200_000, np.uint16), 0, outbox)
@@ -74,9 +76,9 @@ def test_limited_address_space_is_not_exceeded(left: int, words: int, monkeypatc
     before = reserved()
     if left == 300 * MB and words == 100:
         with pytest.raises(UsageError, match="`ulimit -v` leaves "):
-            Visited(words, 1 << 40)
+            Visited(8 * words, 1 << 40)
         return
-    visited = Visited(words, 1 << 40)
+    visited = Visited(8 * words, 1 << 40)
     assert reserved() - before < left - OTHERS
     assert int(visited.storage.room) >= 1024
 

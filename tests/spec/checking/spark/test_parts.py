@@ -20,6 +20,7 @@ from spec.checking.code.source import pickled
 from spec.checking.exploration import Engine, Exploration, Options
 from spec.checking.local.arrays import MarkedRanges
 from spec.checking.local.plain_expander import PlainExpander
+from spec.checking.local.rows import Rows
 from spec.checking.machine.memory import MB, Budget, OutOfMemory, private, written
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
@@ -361,7 +362,7 @@ def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: 
     marks = chance.integers(0, 2**64, number, np.uint64)
     ranges = [[0, number // 3, 0], [number // 3, number // 3, 0], [number // 2, number, 0]]
     there = [*range(number // 3), *range(number // 2, number)]
-    found = by_bucket(MarkedRanges(states.reshape(-1), marks, np.array(ranges, np.int64)), words, buckets)
+    found = by_bucket(MarkedRanges(Rows.of(states), marks, np.array(ranges, np.int64)), words, buckets)
     expected = [
         (int(bucket), bytes_of(states[at : at + 1])[0], int(marks[at]) & 0xFFFF)
         for at, bucket in ((at, buckets_of(states[at : at + 1], buckets)[0]) for at in there)
