@@ -2,12 +2,12 @@
 
 Kernels compute with the words of a state, in registers. But a search keeps millions of states, and half of a last
 word is often free. So a row ends with the last byte that a slot reaches: 135 bits are 17 bytes, not three words of 8.
-Rows begin anywhere; today's processors read words from any address equally fast.
+Rows begin anywhere. Processors read a word from any address, and only one that lies in two lines of the cache costs
+more.
 """
 
 from __future__ import annotations
 
-import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ class Rows(NamedTuple):
     """The rows of an array of bytes."""
 
     bytes: Array
-    """With room for another word after the last row."""
+    """With room behind the last row for the bits that it does not keep."""
     size: int
     """Bytes of a row."""
     free: Any
@@ -31,8 +31,7 @@ class Rows(NamedTuple):
     @classmethod
     def of(cls, states: Words) -> Rows:
         """The rows of an array with whole words."""
-        size = BYTES * states.shape[1]
-        return cls(states.reshape(-1).view(np.uint8), size, np.uint64(0))
+        return cls.within(np.ascontiguousarray(states).reshape(-1).view(np.uint8), BYTES * states.shape[1])
 
     @classmethod
     def within(cls, room: Array, size: int) -> Rows:
@@ -41,37 +40,28 @@ class Rows(NamedTuple):
 
     def states(self, first: int = 0, behind: int | None = None) -> KeptStates:
         """The states from the first row up to another one, or to the end."""
-        behind = len(self.bytes) // self.size if behind is None else behind
-        return KeptStates(self.bytes[first * self.size : behind * self.size].reshape(-1, self.size))
+        unkept = -self.size % BYTES
+        behind = (len(self.bytes) - unkept) // self.size if behind is None else behind
+        shape = behind - first, (self.size + unkept) // BYTES
+        words = np.ndarray(shape, np.uint64, self.bytes, first * self.size, (self.size, BYTES))
+        return KeptStates(words, self.free)
 
 
 class KeptStates:
     """States in rows, used like an array of words: a slice, a mask or an array of numbers makes words of some."""
 
-    def __init__(self, rows: Array):
-        self._rows = rows
+    def __init__(self, words: Words, free: Any):
+        self._words, self._free = words, free
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._words)
 
     def __getitem__(self, which: Any) -> Words:
-        chosen, size = self._rows[which], self._rows.shape[1]
-        if size % BYTES:
-            last, missing = size // BYTES * BYTES, -size % BYTES
-            words = np.zeros((len(chosen), size + missing), np.uint8)
-            words[:, :last] = chosen[:, :last]
-            words[:, last + missing :] = chosen[:, last:]
-            chosen = words
-        found: Words = chosen.view(np.uint64)
-        return found
-
-
-def size_of(least: int, words: int) -> int:
-    """The bytes of a row for states of at least so many bytes, in so many words.
-
-    A machine that keeps the high byte of a word first would lose its low bytes: there, rows have whole words.
-    """
-    return least if sys.byteorder == "little" else BYTES * words
+        chosen: Words = self._words[which]
+        if self._free:
+            chosen = chosen.copy()
+            chosen[:, -1] <<= self._free
+        return chosen
 
 
 @inlined

@@ -29,7 +29,7 @@ from spec.checking.local.arrays import (
     Storage,
 )
 from spec.checking.local.jit import Array
-from spec.checking.local.rows import KeptStates, Rows, size_of
+from spec.checking.local.rows import KeptStates, Rows
 from spec.checking.local.shape import shape_of
 from spec.checking.local.storing import credit, insert
 from spec.checking.machine.memory import MB, PAGE, OutOfMemory, address_space, rounded_up, written
@@ -69,7 +69,6 @@ class Visited:
     def __init__(self, size: int, memory: int, spare: Callable[[int], int] | None = None):
         self.words = -(-size // BYTES)
         self.shape = shape_of(self.words)
-        size = size_of(size, self.words)
         self._memory, self._spare = memory, spare
         self._largest = 0
         most = max(FEWEST, min(LARGEST, int(memory / PARTITIONS / (size + 4 * 1.4)), _addressable(size)))

@@ -39,15 +39,15 @@ class VisitedBuckets:
     Half of the memory quota is for this; all of it, if the visited states do not fit and none stay here.
 
     Args:
-        size: bytes of a state in memory; by default as many as in a file.
+        size: bytes of a state in memory.
     """
 
-    def __init__(self, directory: RunDirectory, quota: MemoryQuota, size: int | None = None):
+    def __init__(self, directory: RunDirectory, quota: MemoryQuota, size: int):
         self.directory = directory
         self._quota = quota
         self.beyond = False
         """Whether the visited states do not fit into memory."""
-        self.visited = Visited(size or directory.width, quota.size)
+        self.visited = Visited(size, quota.size)
         self._sent = self._outbox()
         self._scratch = Scratch.of(self.visited.words, 0)
         self._levels: dict[int, int] = {}
