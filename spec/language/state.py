@@ -67,9 +67,6 @@ class Layout:
         """The slots of all cells, in order."""
         self.words = self.slots[-1].word + 1 if self.slots else 1
         """The number of words of a packed state; at least one."""
-        self.bytes = (WORD * self.words - (self.slots[-1].shift if self.slots else WORD - 1) + 7) // 8
-        """The fewest whole bytes that hold the bits of a packed state; at least one. `PackedState.bytes` has whole
-        words."""
         self.first_slot: list[int] = []
         """The index of each cell's first slot; for a cell without slots, the index of the next slot."""
         self.cells: list[Cell] = []

@@ -128,7 +128,7 @@ class PutOff(IntEnum):
 
 
 class StateRanges(NamedTuple):
-    """Some states of many, in ranges of neighbours."""
+    """Some of the states in rows, as ranges of neighbours."""
 
     rows: Rows
     ranges: Array

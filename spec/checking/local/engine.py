@@ -35,6 +35,7 @@ from spec.checking.local.begun import Begun
 from spec.checking.local.compiling import EXPLORING, LATER, compile_progress, compiled, is_compiled, kernels_for
 from spec.checking.local.fold_samples import OF_A_LEVEL, FoldSamples
 from spec.checking.local.jit import Array
+from spec.checking.local.rows import size_of
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
@@ -220,7 +221,7 @@ class _Search:
         self.budget = budget
         self.symmetry = symmetry
         self.tables = DecisionTables(model, options.properties, symmetry)
-        self.visited = Visited(model.layout.bytes, max(0, budget.left), _spare(budget, model.layout.words, keeps))
+        self.visited = Visited(size_of(model.layout), max(0, budget.left), _spare(budget, model.layout.words, keeps))
         self.shape = self.visited.shape
         self.in_states, self.in_steps = split_properties(model, options.properties)
         self.discoveries: dict[int, PackedDiscovery] = {}

@@ -16,13 +16,15 @@ from spec.checking.local.intrinsics import load, store
 from spec.checking.local.jit import Array, inlined
 from spec.checking.states.packed import Words
 from spec.checking.states.packed_state import BYTES
+from spec.language.cells import WORD
+from spec.language.state import Layout
 
 
 class Rows(NamedTuple):
     """The rows of an array of bytes."""
 
     bytes: Array
-    """With room behind the last row for the bits that it does not keep."""
+    """It is at least `free` bits longer than all rows together."""
     size: int
     """Bytes of a row."""
     free: Any
@@ -39,7 +41,7 @@ class Rows(NamedTuple):
         return cls(room, size, np.uint64(8 * (-size % BYTES)))
 
     def states(self, first: int = 0, behind: int | None = None) -> KeptStates:
-        """The states from the first row up to another one, or to the end."""
+        """The states in the rows from `first` up to `behind`, or up to the end."""
         unkept = -self.size % BYTES
         behind = (len(self.bytes) - unkept) // self.size if behind is None else behind
         shape = behind - first, (self.size + unkept) // BYTES
@@ -48,7 +50,7 @@ class Rows(NamedTuple):
 
 
 class KeptStates:
-    """States in rows, used like an array of words: a slice, a mask or an array of numbers makes words of some."""
+    """States in rows. A slice, a mask or an array of numbers selects some of them, as an array of words."""
 
     def __init__(self, words: Words, free: Any):
         self._words, self._free = words, free
@@ -64,6 +66,12 @@ class KeptStates:
         return chosen
 
 
+def size_of(layout: Layout) -> int:
+    """Bytes of a row: up to the last byte that a slot reaches, and at least one."""
+    free = layout.slots[-1].shift if layout.slots else WORD - 1
+    return BYTES * layout.words - free // 8
+
+
 @inlined
 def word_of(rows: Rows, at: int, k: int, words: int) -> Any:
     """A word of the state in a row."""
@@ -72,23 +80,23 @@ def word_of(rows: Rows, at: int, k: int, words: int) -> Any:
 
 
 @inlined
-def unpack(rows: Rows, at: int, registers: Array, base: int, words: int) -> None:
-    """Load the state in a row."""
+def read_row(rows: Rows, at: int, registers: Array, base: int, words: int) -> None:
+    """Copy the state in a row into registers."""
     for k in range(words):
         registers[np.uint64(base + k)] = word_of(rows, at, k, words)
 
 
 @inlined
-def put(rows: Rows, at: int, states: Array, start: int, words: int) -> None:
-    """Keep a state in a row. What is behind this row is lost: rows are written in their order."""
+def write_row(rows: Rows, at: int, states: Array, start: int, words: int) -> None:
+    """Write a state into a row, and up to seven zeros after it: so rows must be written in order."""
     for k in range(words):
         word = states[np.uint64(start + k)]
         store(rows.bytes, at * rows.size + BYTES * k, word >> rows.free if k == words - 1 else word)
 
 
 @inlined
-def is_in(rows: Rows, at: int, states: Array, start: int, words: int) -> bool:
-    """Whether a row has this state."""
+def equals_row(rows: Rows, at: int, states: Array, start: int, words: int) -> bool:
+    """Whether the state in a row equals another one."""
     same = True
     for k in range(words):
         same &= word_of(rows, at, k, words) == states[np.uint64(start + k)]

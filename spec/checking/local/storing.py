@@ -19,7 +19,7 @@ from spec.checking.local.arrays import (
 )
 from spec.checking.local.intrinsics import prefetch
 from spec.checking.local.jit import Array, compiled, inlined, part
-from spec.checking.local.rows import is_in, put, unpack
+from spec.checking.local.rows import equals_row, read_row, write_row
 
 
 @inlined
@@ -71,7 +71,7 @@ def _index_anew(shape: Any, storage: Storage, partition: int, capacity: int, reg
         index[uint64(place)] = 0
     storage.capacity[partition] = capacity
     for number in range(storage.size[partition]):
-        unpack(storage.rows, base + number, registers, 0, words)
+        read_row(storage.rows, base + number, registers, 0, words)
         mixed = hash_of(registers, 0, words)
         place = place_of(mixed, capacity)
         while index[uint64(first + place)] != 0:
@@ -139,14 +139,14 @@ def insert(
                     while True:
                         entry = index[uint64(first + place)]
                         if entry == 0:
-                            put(rows, base + size, records, at, words)
+                            write_row(rows, base + size, records, at, words)
                             newest[uint64(mark + size)] = records[uint64(at + words)]
                             size += 1
                             index[uint64(first + place)] = np.uint32(tag | uint64(size))
                             break
                         if (entry & np.uint32(0xFF000000)) == tag:
                             number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
-                            if is_in(rows, base + number, records, at, words):
+                            if equals_row(rows, base + number, records, at, words):
                                 if number >= level:
                                     one, other = newest[uint64(mark + number)], records[uint64(at + words)]
                                     action = min(one & actions, other & actions)

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from spec.checking.local.arrays import MarkedRanges, StateRanges
 from spec.checking.local.engine import SAMPLE, TUNINGS
+from spec.checking.local.rows import size_of
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
 from spec.checking.local.visited import Visited
@@ -35,7 +36,7 @@ class CompiledWork(Work):
         super().__init__(model, properties, symmetry)
         self._quota = quota
         self.tables = DecisionTables(model, properties, symmetry)
-        self._reached = Visited(model.layout.bytes, quota.size, _spare(quota, self.words))
+        self._reached = Visited(size_of(model.layout), quota.size, _spare(quota, self.words))
         """The expanded states, and their successors."""
         self._threads = ThreadPoolExecutor(1)
         self._pool = self._pool_over(self._reached)

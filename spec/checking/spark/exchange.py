@@ -10,7 +10,7 @@ from numba import uint64
 from spec.checking.local.arrays import ACTION_BITS, MarkedRanges
 from spec.checking.local.compiling import Kernels
 from spec.checking.local.jit import Array, compiled, inlined, mixed
-from spec.checking.local.rows import Rows, unpack, word_of
+from spec.checking.local.rows import Rows, read_row, word_of
 from spec.checking.local.shape import shape_of
 from spec.checking.states.packed import Words
 from spec.checking.states.splitmix import STRIDE
@@ -75,5 +75,5 @@ def _move(
             place = places[its[number]]
             places[its[number]] += 1
             number += 1
-            unpack(rows, at, moved, place * words, words)
+            read_row(rows, at, moved, place * words, words)
             actions[place] = marks[at - ranges[r, 2]] & action_bits

@@ -15,7 +15,7 @@ from numba import uint64
 from spec.checking.local.arrays import ACTION_BITS, PARTITION_BITS, PARTITIONS, Outbox, Scratch, Storage
 from spec.checking.local.compiling import Kernels
 from spec.checking.local.jit import Array, compiled
-from spec.checking.local.rows import is_in
+from spec.checking.local.rows import equals_row
 from spec.checking.local.storing import hash_of, place_of, post, tag_of
 from spec.checking.local.visited import Visited
 from spec.checking.machine.memory import OutOfMemory
@@ -213,7 +213,7 @@ def strike(shape: Any, storage: Storage, states: Array) -> None:
             entry = index[first + place]
             if (entry & np.uint32(0xFF000000)) == tag:
                 number = np.int64(entry & np.uint32(0x00FFFFFF)) - 1
-                if is_in(storage.rows, base + number, states, i * words, words):
+                if equals_row(storage.rows, base + number, states, i * words, words):
                     storage.marks[mark + number] |= uint64(STRUCK)
                     break
             place += 1

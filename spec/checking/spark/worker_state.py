@@ -9,6 +9,7 @@ import numpy as np
 
 from spec.checking.exploration import OnProgress
 from spec.checking.local.jit import Array
+from spec.checking.local.rows import size_of
 from spec.checking.machine.memory import OutOfMemory
 from spec.checking.model import Model
 from spec.checking.runs.rundir import RunDirectory
@@ -41,7 +42,7 @@ class WorkerState:
 
     def __init__(self, directory: RunDirectory, work: Work, quota: MemoryQuota):
         self.directory, self.work = directory, work
-        self.visited_buckets = VisitedBuckets(directory, quota, work.model.layout.bytes)
+        self.visited_buckets = VisitedBuckets(directory, quota, size_of(work.model.layout))
 
     def states(self, level: int, ranges: Iterable[BucketRange]) -> Words:
         """The states in some ranges of a committed level."""

@@ -21,7 +21,7 @@ Words = npt.NDArray[np.uint64]
 
 
 class ManyStates(Protocol):
-    """Packed states of which a slice, a mask or an array of numbers makes words: `Words` are such, too."""
+    """A collection of packed states, such as `Words`. A slice, a mask or an array of numbers selects some of them."""
 
     def __len__(self) -> int: ...
 

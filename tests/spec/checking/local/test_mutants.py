@@ -554,7 +554,7 @@ def in_kernel(of: ModuleType, name: str, right: str, wrong: str, within: str = "
 DEAR: dict[str, tuple[str, Fault]] = {
     "only tags are compared": (
         "a large crowd",
-        in_kernel(storing, "insert", "is_in(rows, base + number, records, at, words)", "True"),
+        in_kernel(storing, "insert", "equals_row(rows, base + number, records, at, words)", "True"),
     ),
     "a state is credited to the highest action": (
         "credit",

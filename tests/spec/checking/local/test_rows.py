@@ -8,10 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spec.checking.local.arrays import PARTITIONS, Outbox, Scratch
-from spec.checking.local.rows import Rows
+from spec.checking.local.rows import Rows, size_of
 from spec.checking.local.storing import post
 from spec.checking.local.visited import Visited
 from spec.checking.states.packed import Words, in_code_order
+from spec.language.domains import integers
+from spec.language.state import Layout
 
 
 def one_bit_apart(size: int) -> Words:
@@ -21,6 +23,25 @@ def one_bit_apart(size: int) -> Words:
     ones += [ones[0] ^ 1 << bit for bit in range(bits)]
     whole = b"".join((one << 64 * words - bits).to_bytes(8 * words, "big") for one in ones)
     return np.frombuffer(whole, ">u8").astype(np.uint64).reshape(-1, words)
+
+
+@pytest.mark.parametrize(
+    ("widths", "size"),
+    [
+        ([], 1),
+        ([1], 1),
+        ([8], 1),
+        ([8, 1], 2),
+        ([64], 8),
+        ([63, 2], 9),
+        ([60, 8], 9),
+        ([60, 9], 10),
+        ([40, 40, 40], 21),
+    ],
+)
+def test_a_row_ends_with_the_last_byte_that_a_slot_reaches(widths: list[int], size: int) -> None:
+    """Slots have so many bits each; one that does not fit into a word begins the next."""
+    assert size_of(Layout({f"v{at}": ("", integers(0, (1 << width) - 1)) for at, width in enumerate(widths)})) == size
 
 
 @pytest.mark.parametrize("size", range(1, 25))

@@ -37,10 +37,20 @@ from spec.checking.spark.worker_state import WorkerState, work_on
 from spec.checking.states.packed import Words, buckets_of, bytes_of, words_of
 from spec.language import Specification, State, Total, action, integers, invariant, mapping, require, variable
 from spec.language.errors import UsageError
-from tests.spec.checking.runs.test_rundir import IDENTITY, LEVELS, committed, packed
+from tests.spec.checking.runs.test_rundir import IDENTITY, committed
 from tests.spec.checking.spark.test_engine import explored
 from tests.spec.toys import BOUNDED, TOYS, Announcing, RaisingAction, RaisingProperty, Retrying
 
+SIZE = 5
+"""Bytes of a state in memory."""
+
+
+def packed(number: int) -> bytes:
+    """A state with this number in its first bytes."""
+    return (number << 8 * (8 - SIZE)).to_bytes(8, "big")
+
+
+LEVELS = [[packed(0)], [packed(1), packed(7), packed(256)], [packed(2), packed(2**40 - 1)]]
 STRANGERS = [packed(9), packed(11), packed(12)]
 EVERY = [0, 1]
 """All buckets of the runs here."""
@@ -84,7 +94,7 @@ def test_only_committed_states_are_visited(level: int, run: RunDirectory) -> Non
     """The buckets catch up from any level, and never read uncommitted attempts."""
     run.write(4, STRANGERS)
     for begin in range(level + 1):
-        visited_buckets = VisitedBuckets(run, a_quota(), 8)
+        visited_buckets = VisitedBuckets(run, a_quota(), SIZE)
         visited_buckets.up_to(begin, EVERY)
         visited_buckets.up_to(level, EVERY)
         visited = [state for states in LEVELS[:level] for state in states]
@@ -93,7 +103,7 @@ def test_only_committed_states_are_visited(level: int, run: RunDirectory) -> Non
 
 def test_a_repeated_task_reads_an_earlier_level(run: RunDirectory) -> None:
     """A task of an earlier level may be repeated."""
-    visited_buckets = VisitedBuckets(run, a_quota(), 8)
+    visited_buckets = VisitedBuckets(run, a_quota(), SIZE)
     visited_buckets.up_to(3, EVERY)
     visited_buckets.up_to(1, EVERY)
     assert new_to(visited_buckets, ALL) == sorted(LEVELS[1] + LEVELS[2])
@@ -101,7 +111,7 @@ def test_a_repeated_task_reads_an_earlier_level(run: RunDirectory) -> None:
 
 def test_only_the_requested_buckets_are_loaded(run: RunDirectory) -> None:
     """Others may be added later, at another level."""
-    visited_buckets = VisitedBuckets(run, a_quota(), 8)
+    visited_buckets = VisitedBuckets(run, a_quota(), SIZE)
     visited_buckets.up_to(2, [0])
     visited_buckets.up_to(3, EVERY)
     assert new_to(visited_buckets, ALL + STRANGERS) == sorted(STRANGERS)
@@ -109,7 +119,7 @@ def test_only_the_requested_buckets_are_loaded(run: RunDirectory) -> None:
 
 def test_a_workers_own_committed_part_is_not_reread(run: RunDirectory) -> None:
     """If they are the ones that were committed."""
-    visited_buckets = VisitedBuckets(run, a_quota(), 8)
+    visited_buckets = VisitedBuckets(run, a_quota(), SIZE)
     visited_buckets.up_to(3, EVERY)
     assert new_to(visited_buckets, ALL + STRANGERS) == sorted(STRANGERS)
     files = committed(run, 4, STRANGERS, len(ALL) + len(STRANGERS)).files
@@ -122,7 +132,7 @@ def test_a_workers_own_committed_part_is_not_reread(run: RunDirectory) -> None:
 
 def test_a_workers_own_part_is_dropped_if_another_was_committed(run: RunDirectory) -> None:
     """Another worker did the same task, and found other states to be new."""
-    visited_buckets = VisitedBuckets(run, a_quota(), 8)
+    visited_buckets = VisitedBuckets(run, a_quota(), SIZE)
     visited_buckets.up_to(3, EVERY)
     new_to(visited_buckets, STRANGERS)
     visited_buckets.settled(4, EVERY, run.write(4, STRANGERS))
@@ -133,7 +143,7 @@ def test_a_workers_own_part_is_dropped_if_another_was_committed(run: RunDirector
 
 def test_an_unfinished_part_is_ignored(run: RunDirectory) -> None:
     """A worker that died or was stopped in between has not written it."""
-    visited_buckets = VisitedBuckets(run, a_quota(), 8)
+    visited_buckets = VisitedBuckets(run, a_quota(), SIZE)
     visited_buckets.up_to(3, EVERY)
     new_to(visited_buckets, STRANGERS)
     visited_buckets.up_to(3, EVERY)
@@ -142,7 +152,7 @@ def test_an_unfinished_part_is_ignored(run: RunDirectory) -> None:
 
 def test_buckets_may_be_settled_one_after_the_other(run: RunDirectory) -> None:
     """By one worker, if the other is late. A bucket that is ahead stays there while others catch up."""
-    visited_buckets = VisitedBuckets(run, a_quota(), 8)
+    visited_buckets = VisitedBuckets(run, a_quota(), SIZE)
     for bucket in EVERY:
         visited_buckets.up_to(3, [bucket])
         mine = in_bucket(bucket, STRANGERS)
@@ -157,12 +167,12 @@ def test_a_missing_file_is_an_error(run: RunDirectory) -> None:
     """If it counted as an empty bucket, states would be counted twice."""
     run.file(2, run.committed(2)[0].bucket).unlink()
     with pytest.raises(FileNotFoundError):
-        VisitedBuckets(run, a_quota(), 8).up_to(2, EVERY)
+        VisitedBuckets(run, a_quota(), SIZE).up_to(2, EVERY)
 
 
 def test_a_new_state_is_credited_to_the_lowest_action(run: RunDirectory) -> None:
     """In any order of arrival."""
-    visited_buckets, new_states = VisitedBuckets(run, a_quota(), 8), np.zeros(4, np.int64)
+    visited_buckets, new_states = VisitedBuckets(run, a_quota(), SIZE), np.zeros(4, np.int64)
     visited_buckets.up_to(3, EVERY)
     states = words_of(STRANGERS, 8)
     visited_buckets.settle(
@@ -173,9 +183,9 @@ def test_a_new_state_is_credited_to_the_lowest_action(run: RunDirectory) -> None
 
 def test_more_states_than_one_lookup_handles_are_all_stored(run: RunDirectory) -> None:
     """Even if they come in one block."""
-    visited_buckets = VisitedBuckets(run, a_quota(), 8)
+    visited_buckets = VisitedBuckets(run, a_quota(), SIZE)
     visited_buckets.up_to(3, EVERY)
-    states = np.arange(1000, 400_000, dtype=np.uint64).reshape(-1, 1)
+    states = np.arange(1000, 400_000, dtype=np.uint64).reshape(-1, 1) << np.uint64(8 * (8 - SIZE))
     actions = np.zeros(len(states), np.uint16)
     visited_buckets.settle([(states, actions), (states[::3], actions[::3])], np.zeros(1, np.int64))
     assert len(visited_buckets.visited.level(1)) == len(states)
@@ -187,7 +197,7 @@ def test_more_states_than_one_lookup_handles_are_all_stored(run: RunDirectory) -
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_a_visited_set_that_exceeds_memory_is_streamed(level: int, run: RunDirectory) -> None:
     """The new states are the same as if all fitted. Nothing stays in memory, at any level."""
-    visited_buckets = VisitedBuckets(run, a_quota(), 8)
+    visited_buckets = VisitedBuckets(run, a_quota(), SIZE)
     visited_buckets.beyond = True
     visited = [state for states in LEVELS[:level] for state in states]
     for buckets in (EVERY, [1], EVERY):
@@ -200,7 +210,7 @@ def test_a_visited_set_that_exceeds_memory_is_streamed(level: int, run: RunDirec
 
 def test_a_streamed_state_is_credited_to_the_lowest_action(run: RunDirectory) -> None:
     """As a state that is looked up."""
-    visited_buckets, new_states = VisitedBuckets(run, a_quota(), 8), np.zeros(4, np.int64)
+    visited_buckets, new_states = VisitedBuckets(run, a_quota(), SIZE), np.zeros(4, np.int64)
     visited_buckets.beyond = True
     visited_buckets.up_to(3, EVERY)
     states = words_of([*STRANGERS, *LEVELS[0]], 8)
@@ -224,7 +234,7 @@ def test_memory_may_end_at_any_moment(deliveries: int, run: RunDirectory, monkey
         return -1 if asked == deliveries else 1 << 30
 
     monkeypatch.setattr(VisitedBuckets, "_left", left)
-    visited_buckets, many = VisitedBuckets(run, a_quota(), 8), [packed(number) for number in range(20_000, 30_000)]
+    visited_buckets, many = VisitedBuckets(run, a_quota(), SIZE), [packed(number) for number in range(20_000, 30_000)]
     visited_buckets.up_to(3, EVERY)
     assert new_to(visited_buckets, ALL + STRANGERS + many) == sorted(STRANGERS + many)
     assert visited_buckets.beyond
@@ -235,7 +245,7 @@ def test_a_level_whose_new_states_do_not_fit_ends_with_memory(
 ) -> None:
     """It raises nothing but `OutOfMemory`."""
     monkeypatch.setattr(VisitedBuckets, "_left", lambda _: -1)
-    visited_buckets = VisitedBuckets(run, a_quota(), 8)
+    visited_buckets = VisitedBuckets(run, a_quota(), SIZE)
     visited_buckets.up_to(3, EVERY)
     with pytest.raises(OutOfMemory):
         new_to(visited_buckets, STRANGERS)
