@@ -24,6 +24,7 @@ from pathlib import Path
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, NamedTuple
 
+from spec.checking.code.identity import WHY, comparisons, is_identity
 from spec.checking.code.reachable import A_DEFAULT, PLAIN, Named, Reachable, Reached, codes_of, functions_in, parts_of
 from spec.language.errors import SpecificationError
 from spec.language.part import Part
@@ -214,10 +215,14 @@ def _findings(reached: Reached) -> Iterator[Finding]:
             odd[id(each.value)] = [part for part in _with_parts(each.value) if type(part) not in PLAIN]
     for function in reached.functions:
         yield from _stores(function)
+        for line in comparisons(function):
+            yield Finding(function, "compares by `is`", line, WHY)
         suspected = [each for each in named[function] if any(map(_may_be_chance, odd[id(each.value)]))]
         if suspected or _imports(function):
             yield from _chance(function, suspected)
         for each in named[function]:
+            if is_identity(each):
+                yield Finding(function, f"calls {each.name}", _line_of(function, each.name), WHY)
             for value in odd[id(each.value)]:
                 if what := _changes_as_it_is_read(value):
                     why = f"it changes as it is read; {NO_STATE_BETWEEN_STEPS}"

@@ -48,6 +48,10 @@ class EvaluationView:
         """Whether an attempt to read a missing step was noticed."""
         raise NotImplementedError
 
+    def obtained(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The cells looked at or assigned to so far, in order, of the present state and of the one before."""
+        return tuple(self.here.values), tuple(self.before.values)
+
     def put(self) -> None:
         """Accept the assignments.
 
@@ -56,6 +60,20 @@ class EvaluationView:
             SpecificationError: it is not a value that a state may have.
         """
         raise NotImplementedError
+
+
+class BlindRow(CellRow):
+    """A row that can be assigned to without being read."""
+
+    __slots__ = ()
+
+    def write(self, at: int, value: Any, name: str) -> None:
+        """Assign to a cell of the variable with this name."""
+        if self.writer is None:
+            super().write(at, value, name)  # raises the right error
+        if self.values.get(at, self) is not value:
+            self.values[at] = value
+            self.dirty.append(at)
 
 
 class Act:

@@ -16,6 +16,7 @@ The module is long because each kind of value has a method for each of Python's 
 
 from __future__ import annotations
 
+import operator
 from collections import abc
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property, reduce
@@ -162,7 +163,7 @@ def hash_what_is_known(value: Any) -> None:
     if isinstance(value, LazyRecord):
         parts: Iterable[Any] = [part for name, part in value.__dict__.items() if name in value._fields]
     elif isinstance(value, LazySequence):
-        parts = [part for part in value.values or () if part is not UNREAD]
+        parts = [part for part in value._values or () if part is not UNREAD]
     elif isinstance(value, LazySet) or type(value) is LazyInteger:
         parts = ()
     else:
@@ -175,26 +176,26 @@ def hash_what_is_known(value: Any) -> None:
 class LazyInteger(Lazy):
     """An integer, in one slot. Every use reads it, except carrying it along."""
 
-    __slots__ = ("lens", "seen")
+    __slots__ = ("_lens", "_seen")
 
     def __init__(self, seen: ReadSlots, lens: IntegerLens):
-        self.seen, self.lens = seen, lens
+        self._seen, self._lens = seen, lens
 
     def _plain(self) -> Any:
-        lens = self.lens
-        return lens.value_of[self.seen[lens.at]]
+        lens = self._lens
+        return lens.value_of[self._seen[lens.at]]
 
     def __eq__(self, other: object) -> Any:
-        lens = self.lens
-        if type(other) is LazyInteger and other.lens is lens and other.seen is self.seen:
+        lens = self._lens
+        if type(other) is LazyInteger and other._lens is lens and other._seen is self._seen:
             return True
-        mine = lens.value_of[self.seen[lens.at]]
+        mine = lens.value_of[self._seen[lens.at]]
         return mine == (other._plain() if type(other) is LazyInteger else other)
 
-    __hash__ = Lazy.__hash__
+    def __ne__(self, other: object) -> Any:
+        return self._plain() != (other._plain() if type(other) is LazyInteger else other)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._plain(), name)
+    __hash__ = Lazy.__hash__
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:
@@ -206,44 +207,62 @@ def _alone(name: str) -> Callable[[LazyInteger], Any]:
     ask = getattr(int, name)
 
     def answer(self: LazyInteger) -> Any:
-        lens = self.lens
-        return ask(lens.value_of[self.seen[lens.at]])
+        lens = self._lens
+        return ask(lens.value_of[self._seen[lens.at]])
 
     return answer
 
 
 def _with_another(name: str) -> Callable[[LazyInteger, Any], Any]:
-    """A method of integers with another integer. Python does not try the reflected method for the same class."""
-    ask = getattr(int, name)
+    """A method of integers with another value; `_between` answers where an integer does not."""
+    ask, between = getattr(int, name), _between(name)
 
     def answer(self: LazyInteger, other: Any) -> Any:
-        lens = self.lens
-        return ask(lens.value_of[self.seen[lens.at]], other._plain() if type(other) is LazyInteger else other)
+        lens = self._lens
+        mine, its = lens.value_of[self._seen[lens.at]], other._plain() if type(other) is LazyInteger else other
+        found = ask(mine, its)
+        return between(mine, its) if found is NotImplemented else found
 
     return answer
 
 
 def _in_order(name: str) -> Callable[[LazyInteger, Any], Any]:
     """An order comparison. If its result is the same for the whole domain, this integer is not read."""
-    ask = getattr(int, name)
+    ask, between = getattr(int, name), _between(name)
 
     def answer(self: LazyInteger, other: Any) -> Any:
-        lens = self.lens
+        lens = self._lens
         its = other._plain() if type(other) is LazyInteger else other
         always = ask(lens.least, its)
-        return always if always is ask(lens.greatest, its) else ask(lens.value_of[self.seen[lens.at]], its)
+        if always is NotImplemented:
+            return between(self._plain(), its)
+        return always if always is ask(lens.greatest, its) else ask(lens.value_of[self._seen[lens.at]], its)
 
     return answer
 
 
-def _with_others(name: str) -> Callable[..., Any]:
-    """A method of integers with one or two more arguments."""
-    ask = getattr(int, name)
+def _power(self: LazyInteger, *others: Any) -> Any:
+    return pow(self._plain(), *map(plain, others))
 
-    def answer(self: LazyInteger, *others: Any) -> Any:
-        return ask(self._plain(), *(plain(each) for each in others))
 
-    return answer
+def _rounded(self: LazyInteger, *others: Any) -> Any:
+    return round(self._plain(), *map(plain, others))
+
+
+def _between(name: str) -> Callable[[Any, Any], Any]:
+    """The operator whose method has this name, for an integer and a value that is none, as Python applies it.
+
+    The other value may be a float or of a class with operators of its own. It gets the plain integer.
+    """
+    if name == "__divmod__":
+        return divmod
+    if name == "__rdivmod__":
+        return lambda mine, its: divmod(its, mine)
+    if hasattr(operator, name):
+        apply: Callable[[Any, Any], Any] = getattr(operator, name)
+        return apply
+    reflected = getattr(operator, name.replace("__r", "__", 1))
+    return lambda mine, its: reflected(its, mine)
 
 
 _ORDER = {"__ge__", "__gt__", "__le__", "__lt__"}
@@ -251,28 +270,27 @@ _ALONE = {
     *("__abs__", "__bool__", "__ceil__", "__float__", "__floor__", "__getnewargs__", "__index__", "__int__"),
     *("__invert__", "__neg__", "__pos__", "__trunc__"),
 }
-_WITH_OTHERS = {"__pow__", "__round__", "__rpow__"}
 
 
-def _method(name: str) -> Callable[..., Any]:
-    """The lazy version of the integer method with this name."""
+def _member(name: str) -> Any:
+    """The lazy version of the member of integers with this name."""
+    if not name.startswith("__"):
+        return property(lambda self: getattr(self._plain(), name))
     if name in _ALONE:
         return _alone(name)
     if name in _ORDER:
         return _in_order(name)
-    if name in _WITH_OTHERS:
-        return _with_others(name)
-    return _with_another(name)
+    return {"__pow__": _power, "__round__": _rounded}.get(name) or _with_another(name)
 
 
-for _name in {name for name in vars(int) if name.startswith("__")} - {*vars(object)} | _ORDER:
-    setattr(LazyInteger, _name, _method(_name))
+for _name in {*vars(int)} - {*vars(object)} | _ORDER:
+    setattr(LazyInteger, _name, _member(_name))
 
 
 class LazySequence(Lazy):
     """A tuple. It knows the value of each part, or the lens to read it with."""
 
-    __slots__ = ("lenses", "seen", "values", "whole")
+    __slots__ = ("_lenses", "_seen", "_values", "_whole")
 
     def __init__(
         self,
@@ -281,58 +299,58 @@ class LazySequence(Lazy):
         values: list[Any] | None = None,
         lenses: tuple[Lens | None, ...] = (),
     ):
-        self.seen, self.whole, self.values, self.lenses = seen, whole, values, lenses
+        self._seen, self._whole, self._values, self._lenses = seen, whole, values, lenses
         """`whole` is the lens of the unchanged tuple, None if it was changed; without `values` not even its length
         was read."""
 
-    def parts(self) -> list[Any]:
+    def _parts(self) -> list[Any]:
         """Its parts, which may be unread."""
-        values = self.values
+        values = self._values
         if values is None:
-            assert self.whole is not None
-            values, lenses = self.whole.parts_in(self.seen)
-            self.lenses = lenses
-            if not self.seen.assumed:
-                self.values = values
+            assert self._whole is not None
+            values, lenses = self._whole.parts_in(self._seen)
+            self._lenses = lenses
+            if not self._seen.assumed:
+                self._values = values
         return values
 
     def _plain(self) -> tuple[Any, ...]:
         return tuple([plain(part) for part in self])
 
     def __len__(self) -> int:
-        return len(self.parts())
+        return len(self._parts())
 
     def __bool__(self) -> bool:
-        return (self.values is None and self.whole is not None and self.whole.shortest > 0) or bool(self.parts())
+        return (self._values is None and self._whole is not None and self._whole.shortest > 0) or bool(self._parts())
 
     def __iter__(self) -> Iterator[Any]:
-        return map(self._part, range(len(self.parts())))
+        return map(self._part, range(len(self._parts())))
 
     def __reversed__(self) -> Iterator[Any]:
-        return map(self._part, range(len(self.parts()) - 1, -1, -1))
+        return map(self._part, range(len(self._parts()) - 1, -1, -1))
 
     def __getitem__(self, key: Any) -> Any:
         if type(key) is slice:
-            return LazySequence(self.seen, None, self.parts()[key], self.lenses[key])
+            return LazySequence(self._seen, None, self._parts()[key], self._lenses[key])
         try:
             return self._part(key)
         except IndexError:
             raise IndexError("tuple index out of range") from None
 
     def _part(self, number: int) -> Any:
-        values = self.parts()
+        values = self._parts()
         value = values[number]
         if value is UNREAD:
-            lens: Any = self.lenses[number]
-            value = lens.look(self.seen)
-            if not self.seen.assumed:
+            lens: Any = self._lenses[number]
+            value = lens.look(self._seen)
+            if not self._seen.assumed:
                 values[number] = value
         return value
 
     def _beside(self, other: Any) -> tuple[list[Any], tuple[Lens | None, ...]] | None:
         """The parts and lenses of another tuple, to be joined with its own."""
-        if type(other) is LazySequence and other.seen is self.seen:
-            return other.parts(), other.lenses
+        if type(other) is LazySequence and other._seen is self._seen:
+            return other._parts(), other._lenses
         if not isinstance(other, tuple):
             return None
         values = list(other)
@@ -342,16 +360,16 @@ class LazySequence(Lazy):
         beside = self._beside(other)
         if beside is None:
             return NotImplemented
-        return LazySequence(self.seen, None, self.parts() + beside[0], self.lenses + beside[1])
+        return LazySequence(self._seen, None, self._parts() + beside[0], self._lenses + beside[1])
 
     def __radd__(self, other: Any) -> Any:
         beside = self._beside(other)
         if beside is None:
             return NotImplemented
-        return LazySequence(self.seen, None, beside[0] + self.parts(), beside[1] + self.lenses)
+        return LazySequence(self._seen, None, beside[0] + self._parts(), beside[1] + self._lenses)
 
     def __mul__(self, times: Any) -> Any:
-        return LazySequence(self.seen, None, self.parts() * times, self.lenses * times)
+        return LazySequence(self._seen, None, self._parts() * times, self._lenses * times)
 
     __rmul__ = __mul__
 
@@ -359,18 +377,18 @@ class LazySequence(Lazy):
         return any(part is value or part == value for part in self)
 
     def __eq__(self, other: object) -> Any:
-        if type(other) is LazySequence and other.seen is self.seen:
-            if other is self or (other.whole is self.whole and self.whole is not None):
+        if type(other) is LazySequence and other._seen is self._seen:
+            if other is self or (other._whole is self._whole and self._whole is not None):
                 return True
-            mine, its = self.parts(), other.parts()
+            mine, its = self._parts(), other._parts()
             return len(mine) == len(its) and all(
-                (one is UNREAD and two is UNREAD and self.lenses[number] is other.lenses[number])
+                (one is UNREAD and two is UNREAD and self._lenses[number] is other._lenses[number])
                 or _alike(self._part(number), other._part(number))
                 for number, (one, two) in enumerate(zip(mine, its, strict=True))
             )
         if not isinstance(other, tuple):
             return NotImplemented
-        return len(self.parts()) == len(other) and all(map(_alike, self, other))
+        return len(self._parts()) == len(other) and all(map(_alike, self, other))
 
     __hash__ = Lazy.__hash__
 
@@ -398,51 +416,51 @@ def _alike(one: Any, other: Any) -> bool:
 class LazySet(Lazy):
     """A frozenset. For each element it knows whether it is a member, or the slot that says so."""
 
-    __slots__ = ("lens", "members", "seen")
+    __slots__ = ("_lens", "_members", "_seen")
 
     def __init__(self, seen: ReadSlots, lens: SubsetLens, members: abc.Sequence[bool | int]):
-        self.seen, self.lens, self.members = seen, lens, members
+        self._seen, self._lens, self._members = seen, lens, members
 
     def _is(self, member: bool | int) -> bool:
-        return member if type(member) is bool else self.seen[member] == 1
+        return member if type(member) is bool else self._seen[member] == 1
 
     def _plain(self) -> Any:
-        return Subset(self, self.lens.order)
+        return Subset(self, self._lens.order)
 
     def __contains__(self, element: object) -> bool:
-        number = self.lens.order.get(element)
-        return number is not None and self._is(self.members[number])
+        number = self._lens.order.get(element)
+        return number is not None and self._is(self._members[number])
 
     def __iter__(self) -> Iterator[Any]:
-        self.seen.iterated = True
-        return (element for element, member in zip(self.lens.order, self.members, strict=True) if self._is(member))
+        self._seen.iterated = True
+        return (element for element, member in zip(self._lens.order, self._members, strict=True) if self._is(member))
 
     def __len__(self) -> int:
-        self.seen.iterated = True
-        return sum(map(self._is, self.members))
+        self._seen.iterated = True
+        return sum(map(self._is, self._members))
 
     def __bool__(self) -> bool:
-        return any(map(self._is, self.members))
+        return any(map(self._is, self._members))
 
     def _its(self, other: Any) -> abc.Sequence[bool | int] | None:
         """The other's members, if it is a set of the same elements."""
         if type(other) is LazySet:
-            if other.lens.shape is not self.lens.shape:
+            if other._lens.shape is not self._lens.shape:
                 other = other._plain()
-            elif other.seen is self.seen:
-                return other.members
+            elif other._seen is self._seen:
+                return other._members
             else:
-                return [other._is(member) for member in other.members]
-        return self.lens.members_of(other)
+                return [other._is(member) for member in other._members]
+        return self._lens.members_of(other)
 
     def _joined(self, other: Any, join: Callable[..., bool | int], plainly: Callable[[Any, Any], Any]) -> Any:
         """Join with another set, element by element; the reflected operation if `plainly` takes the other first."""
-        if not isinstance(other, abc.Set):
-            return NotImplemented
+        if not isinstance(other, frozenset | set):
+            return plainly(self._plain(), other)
         its = self._its(other)
         if its is None:
             return plainly(self._plain(), plain(other))
-        return LazySet(self.seen, self.lens, [join(*pair) for pair in zip(self.members, its, strict=True)])
+        return LazySet(self._seen, self._lens, [join(*pair) for pair in zip(self._members, its, strict=True)])
 
     def _and(self, mine: bool | int, its: bool | int) -> bool | int:
         if type(its) is bool:
@@ -478,10 +496,10 @@ class LazySet(Lazy):
     def __xor__(self, other: Any) -> Any:
         return self._joined(other, self._xor, xor)
 
-    def _reflected(self, other: Any, join: Callable[..., bool | int], operator: Callable[[Any, Any], Any]) -> Any:
+    def _reflected(self, other: Any, join: Callable[..., bool | int], apply: Callable[[Any, Any], Any]) -> Any:
         if isinstance(other, set):  # the result is then a set, not a frozenset
-            return operator(other, self._plain())
-        return self._joined(other, join, lambda mine, its: operator(its, mine))
+            return apply(other, self._plain())
+        return self._joined(other, join, lambda mine, its: apply(its, mine))
 
     def __rand__(self, other: Any) -> Any:
         return self._reflected(other, self._and, and_)
@@ -504,7 +522,7 @@ class LazySet(Lazy):
         its = self._its(other)
         if its is None:
             return plainly(self._plain(), plain(other))
-        return all(map(holds, self.members, its))
+        return all(map(holds, self._members, its))
 
     def __eq__(self, other: object) -> Any:
         return self._compared(other, self._equal, lambda mine, its: mine == its)
@@ -532,6 +550,10 @@ class LazySet(Lazy):
         return self._is(its) if mine is True else not self._is(mine) or self._is(its)
 
     __hash__ = Lazy.__hash__
+
+    def copy(self) -> Any:
+        """As for a frozenset."""
+        return self
 
     def isdisjoint(self, other: Iterable[Any]) -> bool:
         """As for a frozenset."""
@@ -567,7 +589,7 @@ class LazySet(Lazy):
 
 
 def _as_set(elements: Iterable[Any]) -> Any:
-    return elements if isinstance(elements, abc.Set) else frozenset(elements)
+    return elements if isinstance(elements, frozenset | set) else frozenset(elements)
 
 
 class LazyRecord(Lazy):

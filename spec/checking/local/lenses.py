@@ -153,8 +153,8 @@ class IntegerLens(LeafLens):
         return LazyInteger(seen, self)
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
-        if type(value) is LazyInteger and value.seen is seen and value.lens.shape is self.shape:
-            self.carry(seen, value.lens, writes)
+        if type(value) is LazyInteger and value._seen is seen and value._lens.shape is self.shape:
+            self.carry(seen, value._lens, writes)
         else:
             super().put(seen, value, writes)
 
@@ -256,7 +256,7 @@ class NumberedTuplesLens(PartsLens):
         return list(parts), (None,) * len(parts)
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
-        whole = value.whole if type(value) is LazySequence and value.seen is seen else None
+        whole = value._whole if type(value) is LazySequence and value._seen is seen else None
         if whole is not None and whole.shape is self.shape:
             self.carry(seen, whole, writes)
         else:
@@ -277,11 +277,11 @@ class ElementsLens(PartsLens):
         raise NotImplementedError
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
-        if type(value) is LazySequence and value.seen is seen:
-            if value.whole is not None and value.whole.shape is self.shape:
-                self.carry(seen, value.whole, writes)
+        if type(value) is LazySequence and value._seen is seen:
+            if value._whole is not None and value._whole.shape is self.shape:
+                self.carry(seen, value._whole, writes)
                 return
-            values, lenses = value.parts(), value.lenses
+            values, lenses = value._parts(), value._lenses
         else:
             values, lenses = plain(value) if isinstance(value, Lazy) else value, ()
             if type(values) is not tuple:
@@ -347,8 +347,8 @@ class SubsetLens(Lens):
         return LazySet(seen, self, self.slot_of)
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
-        if type(value) is LazySet and value.seen is seen and value.lens.shape is self.shape:
-            members = value.members
+        if type(value) is LazySet and value._seen is seen and value._lens.shape is self.shape:
+            members = value._members
             if members is self.slot_of:
                 return
             for slot, member in zip(self.slot_of, members, strict=True):

@@ -16,7 +16,7 @@ from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from spec.checking.local.evaluating import Evaluated, EvaluationView, NoStep, outcome_on_plain_values
+from spec.checking.local.evaluating import BlindRow, Evaluated, EvaluationView, NoStep, outcome_on_plain_values
 from spec.checking.local.folds.aggregates import Aggregate
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.lenses import Lens
@@ -25,7 +25,7 @@ from spec.checking.model import Model
 from spec.language.cells import WORD, Cell, CellRow
 from spec.language.words import Step
 
-OTHERS, OF_MANY_PARTS = 8, 3
+OTHERS, OF_MANY_PARTS = 64, 16
 """The most other values tried for a value that was held but neither read nor written; and for a record or the like,
 which is mostly held to test whether there is one."""
 
@@ -41,6 +41,10 @@ class Surroundings(NamedTuple):
     before: int
     step: int
     """The number of the action, and the instance << 16."""
+
+
+Obtained = tuple[tuple[int, ...], tuple[int, ...]]
+"""The cells that an evaluation looked at or assigned to, in order, of the present state and of the one before."""
 
 
 class Claim(NamedTuple):
@@ -59,6 +63,8 @@ class Claim(NamedTuple):
     """The aggregates that it read, each with the number of its result."""
     within: Mapping[int, int] = MappingProxyType({})
     """The slots on which they depend, with their codes."""
+    obtained: Obtained | None = None
+    """None if an evaluation on plain values may obtain others."""
 
 
 class Refuted(Exception):
@@ -212,16 +218,16 @@ class PlainComparison:
         return other
 
     def _require(self, evaluate: Evaluated, there: Surroundings, claim: Claim) -> None:
-        found = self._outcome(evaluate, there)
-        if found != self._claimed(there, claim):
-            raise Refuted(twice=found == self._outcome(evaluate, there))
+        found = self._found(evaluate, there)
+        if found[:2] != self._claimed(there, claim) or claim.obtained not in (None, found[2]):
+            raise Refuted(twice=found == self._found(evaluate, there))
 
-    def _outcome(self, evaluate: Evaluated, there: Surroundings) -> tuple[int, int]:
-        """The result on plain values: the outcome, and the state that an action makes."""
+    def _found(self, evaluate: Evaluated, there: Surroundings) -> tuple[int, int, Obtained]:
+        """The outcome on plain values, the state that an action makes, and the way there."""
         view = self._view
         view.load(there)
         outcome = outcome_on_plain_values(evaluate, view)
-        return outcome, view.after if outcome == ENABLED else 0
+        return outcome, view.after if outcome == ENABLED else 0, view.obtained()
 
     def _claimed(self, there: Surroundings, claim: Claim) -> tuple[int, int]:
         after = there.here if claim.outcome == ENABLED else 0
@@ -238,7 +244,7 @@ class _ComparedView(EvaluationView):
     """Surroundings in plain values. Reads are not recorded."""
 
     def __init__(self, model: Model):
-        here, before = CellRow(), CellRow()
+        here, before = BlindRow(), CellRow()
         here.values, before.values = _Cells(model.layout.cells), _Cells(model.layout.cells)
         super().__init__(model, here, before)
         self.there = Surroundings(0, 0, 0)

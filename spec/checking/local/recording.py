@@ -25,7 +25,15 @@ from itertools import chain
 from math import prod
 from typing import Any, NamedTuple
 
-from spec.checking.local.evaluating import Act, Evaluated, EvaluationView, Judge, NoStep, outcome_on_plain_values
+from spec.checking.local.evaluating import (
+    Act,
+    BlindRow,
+    Evaluated,
+    EvaluationView,
+    Judge,
+    NoStep,
+    outcome_on_plain_values,
+)
 from spec.checking.local.folds.aggregates import Aggregates
 from spec.checking.local.folds.twins import Twins
 from spec.checking.local.lazy import Copy, ReadSlots, Writes
@@ -197,12 +205,14 @@ class Recorder:
         seen = ReadSlots(self._places, registers)
         self.model.under_way.now = self._error_in, evaluate, registers
         outcome, writes, lazily = self._outcome(evaluate, seen)
+        obtained = None if evaluate.rule in self.folding else self._lazily.obtained()
         done = self._done[id(evaluate)] = self._done.get(id(evaluate), 0) + 1
         if self._begins_to_fold(evaluate, seen):
             return self._recorded(evaluate, registers)._replace(anew=True)
         now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on, also on plain values, to find chance
         if now_and_then or (lazily and (seen.held or seen.within or seen.left_out)):
-            self._compare(evaluate, registers, self._claim(seen, outcome, writes, lazily), now_and_then)
+            claim = self._claim(seen, outcome, writes, lazily)
+            self._compare(evaluate, registers, claim._replace(obtained=obtained) if lazily else claim, now_and_then)
         self.model.under_way.now = None
         return Recorded(tuple(seen.items()), outcome, writes)
 
@@ -390,7 +400,7 @@ class _LazyStepView(_SeenView):
             ]
             for first in (0, n_slots)
         )
-        here, before = _BlindRow(), CellRow()
+        here, before = BlindRow(), CellRow()
         here.values, before.values = _LazyCells(self.lenses), _LazyCells(lenses_before)
         super().__init__(model, n_slots, here, before)
         at = self.first_step_slot
@@ -443,19 +453,6 @@ class _LazyCells(_Cells):
         if not self.seen.assumed:
             self[at] = value
         return value
-
-
-class _BlindRow(CellRow):
-    """A row that can be assigned to without being read."""
-
-    __slots__ = ()
-
-    def write(self, at: int, value: Any, name: str) -> None:
-        if self.writer is None:
-            super().write(at, value, name)  # raises the right error
-        if self.values.get(at, self) is not value:
-            self.values[at] = value
-            self.dirty.append(at)
 
 
 class _ActionName(Lens):

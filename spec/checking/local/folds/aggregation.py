@@ -158,7 +158,7 @@ class Aggregation:
         """The result of an aggregate."""
         result = self._aggregates.read(seen, number)
         if type(of) is LazySet:
-            seen.left_out.update(member for member in of.members if type(member) is not bool)
+            seen.left_out.update(member for member in of._members if type(member) is not bool)
         return result
 
     def _number(self, seen: ReadSlots, tried: Callable[..., Any], make: Callable[[], int | None]) -> int | None:
@@ -370,8 +370,8 @@ def _elements_of(of: Any, *, all_known: bool = True) -> list[_Element] | None:
 
 def _possible_members(of: LazySet) -> Iterator[_Element]:
     """The elements that a set may have."""
-    for element, member in zip(of.lens.order, of.members, strict=True):
-        there = member if type(member) is bool else of.seen.get(member)
+    for element, member in zip(of._lens.order, of._members, strict=True):
+        there = member if type(member) is bool else of._seen.get(member)
         if there is None or there:
             yield _Element((element,).__iter__, member if there is None else None)
 

@@ -40,8 +40,8 @@ class Speculation:
         return self._mattering(of, probe) if self._purity.of(probe, calls) else of
 
     def _mattering(self, of: LazySet, probe: FunctionType) -> Iterator[Any]:
-        seen, may_be_tried = of.seen, variables_stay(probe)
-        for element, member in zip(of.lens.order, of.members, strict=True):
+        seen, may_be_tried = of._seen, variables_stay(probe)
+        for element, member in zip(of._lens.order, of._members, strict=True):
             if type(member) is bool:
                 there = member
             elif member in seen or not may_be_tried or self._matters(of, probe, element):
@@ -58,8 +58,8 @@ class Speculation:
 
         A path must read the same whenever it is recorded. So a body is given up only if no element was ever left out.
         """
-        seen, in_vain = of.seen, self._in_vain.get(probe.__code__, 0)
-        trying, elements = seen.trying, len(of.members)
+        seen, in_vain = of._seen, self._in_vain.get(probe.__code__, 0)
+        trying, elements = seen.trying, len(of._members)
         if in_vain >= PATIENCE or trying * elements > BREADTH:
             return True
         seen.trying = max(trying, 1) * elements

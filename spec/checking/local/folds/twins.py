@@ -5,13 +5,12 @@ Nothing of the author's module is run again, and nothing in it is replaced.
 
 from __future__ import annotations
 
-import ast
 import builtins
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import Any, Final
+from typing import Any
 
 from spec.checking.code.reachable import Reachable, codes_of
 from spec.checking.local.folds.aggregates import Aggregates
@@ -31,9 +30,6 @@ from spec.checking.local.folds.sources import Sources
 from spec.checking.local.folds.speculation import Speculation
 from spec.checking.local.lazy import ReadSlots
 from spec.language import part
-
-_SEES_LOCALS: Final = {"dir", "eval", "exec", "locals", "vars"}
-"""Builtins that see the variables of their caller, among which a twin has its own."""
 
 
 class Twins:
@@ -87,7 +83,7 @@ class Twins:
     def _rewritten(self, function: FunctionType) -> FunctionType | None:
         """The twin; None if the function must stay as it is."""
         code, source = function.__code__, self._sources.of_code(function.__code__)
-        if source is None or not _SEES_LOCALS.isdisjoint(_names_in(source.node)):
+        if source is None:
             return None
         known = {*code.co_freevars, *(CONSUMING & function.__globals__.keys())}
         twin_source = source._replace(node=rewritten(source.node, known))
@@ -99,7 +95,3 @@ class Twins:
         twin = FunctionType(made, function.__globals__, function.__name__, function.__defaults__, closure)
         twin.__kwdefaults__, twin.__qualname__ = function.__kwdefaults__, function.__qualname__
         return twin
-
-
-def _names_in(node: ast.AST) -> set[str]:
-    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}

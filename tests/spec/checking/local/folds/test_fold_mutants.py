@@ -77,7 +77,6 @@ MUTANTS = [
     ),
     (aggregation, "return (False, after[0])", "return (True, after)", of_sets.until_there_are_enough),
     (aggregates, "known.get(slot, random", "{}.get(slot, random", of_sets.before_a_member),
-    (twins, "not _SEES_LOCALS.isdisjoint(_names_in(source.node))", "False", folds.by_its_own_frame),
 ]
 
 

@@ -1,0 +1,86 @@
+"""Identity: `is` between values that may be equal without being one object.
+
+A value of the state is made anew now and then: after a step, in another process, from a file. So `is` says of two
+equal values whatever Python happens to do, and each engine something else. It is allowed where equal values are
+always one object: None, True, False and `...`, classes, functions, members of enumerations, and objects of a class
+without `__eq__`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Iterator
+from dis import Instruction, get_instructions, stack_effect
+from enum import Enum
+from opcode import opmap
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final
+
+from spec.checking.code.reachable import Named, codes_of
+
+WHY: Final = "equal values need not be one object: write `==`"
+_BY_IDENTITY: Final[object] = object.__eq__
+_UNKNOWN: Final = 0
+"""Stands for a value that is not known; it is as little allowed as this number."""
+
+
+def comparisons(function: FunctionType) -> Iterator[int]:
+    """The lines in which a function compares by `is`, and neither side is allowed."""
+    for code in codes_of(function.__code__):
+        if opmap["IS_OP"] not in code.co_code[::2]:
+            continue
+        instructions = [each for each in get_instructions(code) if each.opname not in ("CACHE", "EXTENDED_ARG")]
+        for at, each in enumerate(instructions):
+            if each.opname == "IS_OP":
+                right = _start(instructions, at)
+                left = _start(instructions, right)
+                sides = instructions[left:right], instructions[right:at]
+                if not any(_is_one_object(_value(function, code, side)) for side in sides):
+                    yield (each.positions.lineno if each.positions else None) or code.co_firstlineno
+
+
+def is_identity(named: Named) -> bool:
+    """Whether it is a function that compares by identity."""
+    return named.value is operator.is_ or named.value is operator.is_not
+
+
+def _start(instructions: list[Instruction], end: int) -> int:
+    """Where the operand begins whose last instruction is before this one, if it has no branch."""
+    depth, at = 0, end
+    while depth < 1 and at:
+        at -= 1
+        each = instructions[at]
+        depth += stack_effect(each.opcode, each.arg, jump=False)
+    return at
+
+
+def _value(function: FunctionType, code: CodeType, side: list[Instruction]) -> Any:
+    """The value of an operand, as far as it is known before the code runs. For a value's class, any class."""
+    side = [each for each in side if each.opname not in ("PUSH_NULL", "PRECALL", "NOP", "COPY_FREE_VARS")]
+    if not side:
+        return _UNKNOWN
+    first, *others = side
+    if first.opname == "LOAD_CONST":
+        value = first.argval
+    elif first.opname == "LOAD_GLOBAL":
+        value = function.__globals__.get(first.argval, getattr(builtins, first.argval, _UNKNOWN))
+    elif first.opname == "LOAD_DEREF" and first.argval in function.__code__.co_freevars:
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(first.argval)]
+        value = cell.cell_contents
+    else:
+        value = _UNKNOWN
+    if value is type and others and others[-1].opname == "CALL":
+        return type
+    for each in others:
+        if each.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
+            return _UNKNOWN
+        if each.argval == "__class__":
+            return type
+        value = getattr(value, each.argval, _UNKNOWN) if isinstance(value, ModuleType | type) else _UNKNOWN
+    return value
+
+
+def _is_one_object(value: Any) -> bool:
+    """Whether whatever equals a value is this very object."""
+    return isinstance(value, bool | type | Enum) or type(value).__eq__ is _BY_IDENTITY
