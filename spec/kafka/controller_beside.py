@@ -43,7 +43,7 @@ from spec.kafka.state_machines_beside import CONTROLLER as BROKER
 from statemachines.changes.control import Stops
 from statemachines.controller.agenda import IDLE
 from statemachines.controller.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
-from statemachines.controller.calls import Call, EventFailure, call
+from statemachines.controller.calls import Call, EventFailed, EventFailure, call
 from statemachines.controller.context import InMemoryContext
 from statemachines.controller.control_design import control_design_of
 from statemachines.controller.control_responses import (
@@ -63,7 +63,7 @@ from statemachines.controller.metrics import context_of, gauges_of, update_metri
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
-from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch, RequestsNotSent
 from statemachines.controller.threads import ControllerEvent, Queued
 from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
@@ -339,7 +339,10 @@ class ControllerBeside(ScriptedCluster):
     # Its channels to brokers.
 
     def _send(self, broker: BrokerId, request: ControlRequest) -> None:
-        self.channels.require()
+        try:
+            self.channels.require()
+        except EventFailed as there_are_none:
+            raise RequestsNotSent(f"no channel to broker {broker}") from there_are_none
         self.sent.setdefault(broker, []).append(request)
         awaited = isinstance(request, StopReplicaRequest) and is_awaited(broker, request, self.context)
         self.unanswered.setdefault(broker, []).append(PendingRequest(request, awaited))

@@ -239,18 +239,22 @@ class ReplicaManager:
             leaders = self._make_leaders(leading, handling)
             followers = self._make_followers(following, handling)
         except _CutShort as cut_short:
+            self._note_logs(handling)
             failed = _refused(states, cut_short.error)
             return LeadershipChange(
                 failed if self.design.error_per_partition else failed._replace(errorCode=Errors.NONE)
             )
-        finally:
-            if handling.logs:
-                self.state.logs |= frozenset(handling.logs)
+        self._note_logs(handling)
         if self.design.offline_without_log:
             for partition in states:
                 if not self.state.all_partitions[partition].has_log:
                     self.state.all_partitions[partition] = OFFLINE_PARTITION
         return LeadershipChange(LeaderAndIsrResponse(Errors.NONE, tuple(handling.errors.items())), leaders, followers)
+
+    def _note_logs(self, handling: _Handling) -> None:
+        """Note the logs that were created, also if the request was cut short."""
+        if handling.logs:
+            self.state.logs |= frozenset(handling.logs)
 
     def stop_replicas(
         self, request: StopReplicaRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES

@@ -17,7 +17,7 @@ metrics of a controller.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 from election.brokers import in_order
@@ -351,14 +351,14 @@ class ControllerContext:
 
     def are_all_replicas_in_state(self, topic: TopicName, state: ReplicaState) -> bool:
         """Whether all replicas of a topic are in this state."""
-        return all(self.replica_state(replica) is state for replica in self.replicas_for_topic(topic))
+        return all(self.replica_state(replica) == state for replica in self.replicas_for_topic(topic))
 
     def is_any_replica_in_state(self, topic: TopicName, state: ReplicaState) -> bool:
         """Whether a replica of a topic is in this state."""
         return next(self._replicas_in(topic, state), None) is not None
 
     def _replicas_in(self, topic: TopicName, state: ReplicaState) -> Iterator[PartitionAndReplica]:
-        return (replica for replica in self.replicas_for_topic(topic) if self.replica_state(replica) is state)
+        return (replica for replica in self.replicas_for_topic(topic) if self.replica_state(replica) == state)
 
     def offline_partition_count(self) -> int:
         """The number of offline partitions, except those whose deletion has started [OfflinePartitionsCount]."""
@@ -434,7 +434,7 @@ class ControllerContext:
     def reset_context(self) -> None:
         """Forget everything: the controller resigns."""
         nothing = InMemoryContext()
-        for name in vars(nothing):
+        for name in (each.name for each in fields(nothing)):
             if isinstance(getattr(nothing, name), MutableMapping):
                 getattr(self.state, name).clear()
             else:

@@ -104,7 +104,7 @@ class ControllerProcess(NamedTuple):
 
     def about_to(self, do: ControllerStep) -> bool:
         """Whether this is its next step."""
-        return len(self.agenda) > 0 and self.agenda[0] is do
+        return len(self.agenda) > 0 and self.agenda[0] == do
 
     def next_step(self) -> "ControllerProcess":
         """It continues with the remaining steps."""

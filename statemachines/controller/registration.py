@@ -115,14 +115,11 @@ class RegisteringBroker:
         step: Callable[[ControllerProcess], Answer] = getattr(self, METHODS[do])
 
         def of_its_thread(me: ControllerProcess) -> Answer:
-            before = of_thread(self.design, do, me)
-            answer = step(before)
+            answer = step(of_thread(self.design, do, me))
             after = answer.controller
-            return (
-                answer
-                if before is me or after.session is None
-                else answer._replace(controller=after.as_zk_event_thread())
-            )
+            if after.session is None:
+                return answer
+            return answer._replace(controller=of_thread(self.design, do, after))
 
         return of_its_thread
 

@@ -94,7 +94,7 @@ class ControllerBrokerRequestBatch:
     Args:
         controller: the controller's id.
         context: the controller's context.
-        send: sends a request to a broker [ControllerChannelManager.sendRequest].
+        send: sends a request to a broker, or raises RequestsNotSent [ControllerChannelManager.sendRequest].
         state: the collected requests; by default in memory.
         design: the design of its release.
     """
@@ -201,12 +201,9 @@ class ControllerBrokerRequestBatch:
         Raises:
             RequestsNotSent: a request could not be sent; its kind and the kinds after it stay in the batch.
         """
-        try:
-            self._send_leader_and_isr_requests(controller_epoch)
-            self._send_update_metadata_requests(controller_epoch)
-            self._send_stop_replica_requests(controller_epoch)
-        except Exception as error:
-            raise RequestsNotSent(f"a request could not be sent: {error!r}") from error
+        self._send_leader_and_isr_requests(controller_epoch)
+        self._send_update_metadata_requests(controller_epoch)
+        self._send_stop_replica_requests(controller_epoch)
 
     # Construction of requests.
 
@@ -275,7 +272,7 @@ class ControllerBrokerRequestBatch:
             yield False, tuple(states)
             return
         alone = [(state.deletePartition, (state,)) for state in states]
-        deleted, kept = (tuple(each for each in states if each.deletePartition is delete) for delete in (True, False))
+        deleted, kept = (tuple(each for each in states if each.deletePartition == delete) for delete in (True, False))
         match self.design.stop_replica_grouping:
             case Stops.alone:
                 yield from alone

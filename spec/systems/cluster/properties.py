@@ -143,7 +143,7 @@ class ClusterProperties(ClusterActions[C]):
 
     def is_allowed_transition(self, table: Table[T], before: T, after: T) -> bool:
         """Whether nothing changes, or a row of the table permits the change."""
-        return before is after or table.allows(before, after)
+        return before == after or table.allows(before, after)
 
     @transition_invariant
     def legal_psm(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
@@ -271,7 +271,7 @@ class ClusterProperties(ClusterActions[C]):
     ) -> bool:
         """Whether the controller moves a partition from one state to the other in this step."""
         old, new = (s.context.partition_states.get(partition) for s in (before, after))
-        return old is source and new is target
+        return old == source and new == target
 
     def replica_changes(
         self,
@@ -283,7 +283,7 @@ class ClusterProperties(ClusterActions[C]):
     ) -> bool:
         """Whether the controller moves a replica from one state to the other in this step."""
         old, new = (s.context.replica_states.get(replica) for s in (before, after))
-        return old is source and new is target
+        return old == source and new == target
 
     @sometimes(when=lambda self: self.max_crashes > 0)
     def partition_goes_offline(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:

@@ -29,6 +29,7 @@ from statemachines.controller.event_driver import EventDriver
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_zk_client import GetChildren, GetData, ZkResponse, retry_requests_until_connected
 from statemachines.controller.partition_state_machine import OFFLINE
+from statemachines.controller.request_batch import RequestsNotSent
 from statemachines.controller.state_change import ChangeDone, EventDone, carry_out
 from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.topic_partition import TopicPartition
@@ -283,7 +284,7 @@ def test_unsendable_requests_make_the_controller_move() -> None:
     """Even if the failure is caught: its effect on the controller remains."""
 
     def refuse(broker: int, request: object) -> None:
-        raise OSError(f"broker {broker} cannot be sent {request}")
+        raise RequestsNotSent(f"broker {broker} cannot be sent {request}")
 
     cluster = Handling(send=refuse)
     processed = cluster.process(Call("send_something"), on_failure(Call("tell")))

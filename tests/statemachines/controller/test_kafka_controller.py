@@ -11,6 +11,7 @@ from statemachines.controller.calls import Call, EventFailure, call
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, NO_BROKER
 from statemachines.controller.kafka_controller import KafkaController, kafka_controller
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
+from statemachines.controller.request_batch import RequestsNotSent
 from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
@@ -170,7 +171,7 @@ def test_a_failed_failover_causes_an_election() -> None:
 
     def fails(broker: int, request: Any) -> Any:
         if next(failing, False):
-            raise RuntimeError("no channel")
+            raise RequestsNotSent("no channel")
         return send(broker, request)
 
     for batch in (its.events.batch, its.events.partition_state_machine.batch, its.events.replica_state_machine.batch):

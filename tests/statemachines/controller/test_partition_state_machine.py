@@ -19,6 +19,7 @@ from statemachines.controller.partition_state_machine import (
     PartitionLeaderElectionStrategy,
     PartitionStateChange,
 )
+from statemachines.controller.request_batch import RequestsNotSent
 from statemachines.controller.state_change import ChangeDone, FailedStateChange, StateChangeFailure
 from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
@@ -627,7 +628,7 @@ def test_an_unsendable_request_fails_the_whole_change() -> None:
     """Though the states are written, and have changed."""
 
     def send(broker: int, request: object) -> None:
-        raise ConnectionError("no channel")
+        raise RequestsNotSent("no channel")
 
     cluster = Cluster(send=send)
     cluster.lead(T0, 1, (1, 2))

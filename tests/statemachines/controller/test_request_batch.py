@@ -228,7 +228,7 @@ def test_unsent_requests_stay() -> None:
 
     def send(broker: int, request: object) -> None:
         if isinstance(request, UpdateMetadataRequest) and broker == 2:
-            raise ConnectionError("no channel")
+            raise RequestsNotSent("no channel")
         sent.append((broker, type(request)))
 
     cluster = Cluster(live=(1, 2), send=send)
