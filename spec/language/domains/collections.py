@@ -54,6 +54,9 @@ class Subset(frozenset[T]):
     def __rsub__(self, other: Any) -> Any:
         return self._with(lambda mine, others: frozenset(others).difference(mine), other)
 
+    def copy(self) -> Subset[T]:
+        return self
+
     def union(self, *others: Iterable[Any]) -> Subset[Any]:
         return Subset(super().union(*others), self._order)
 

@@ -19,6 +19,8 @@ from tests.spec.checking.random_systems import loaded
 
 SEED = seed_of_this_run("REFUSALS_SEED")
 
+RIGHT = "fine is violated, in 150 states"
+
 PRELUDE = """\
 import contextlib
 import functools

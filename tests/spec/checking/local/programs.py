@@ -10,6 +10,8 @@ import copy
 import pickle
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial, reduce
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -163,6 +165,12 @@ def programs(draw: st.DrawFn, x: Any, y: Any) -> Program:
     return chosen
 
 
+ATTRIBUTES = [
+    *sorted({name for of in (int, tuple, frozenset) for name in dir(of) if not name.startswith("_")}),
+    *("lens", "lenses", "members", "parts", "seen", "values", "whole"),
+]
+"""Names of attributes, not all of which some value has."""
+
 QUESTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "bool(v)": lambda v, w: bool(v),
     "v == w": lambda v, w: v == w,
@@ -214,6 +222,18 @@ QUESTIONS: dict[str, Callable[[Any, Any], Any]] = {
     "round(v)": lambda v, w: round(v, -1),
     "range(v)[w]": lambda v, w: range(v)[w],
     "'abc'[v]": lambda v, w: "abc"[v],
+    "v ** w": lambda v, w: v ** (w + 1),
+    "v and a float": lambda v, w: (v + 0.5, 0.5 * v, v**0.5, v > 0.5, v <= 1.5, v == 1.0),
+    "v and a fraction": lambda v, w: (Fraction(1, 2) + v, v - Fraction(1, 2), v < Fraction(3, 2), v == Fraction(1)),
+    "v and a decimal": lambda v, w: (Decimal(2) * v, v // Decimal(2), Decimal(1) <= v, v != Decimal(1)),
+    "v and keys": lambda v, w: (
+        v & dict.fromkeys(w).keys(),
+        dict.fromkeys(w).keys() | v,
+        v == dict.fromkeys(w).keys(),
+    ),
+    "v.copy()": lambda v, w: v.copy(),
+    "v.real": lambda v, w: v.real,
+    "public attributes": lambda v, w: [name for name in ATTRIBUTES if hasattr(v, name)],
     "v.bit_length()": lambda v, w: v.bit_length(),
     "v.nothing": lambda v, w: v.nothing,
     "pickle": lambda v, w: pickle.loads(pickle.dumps(v)),
