@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -28,7 +27,7 @@ from typing import Any, NamedTuple
 from spec.checking.local.evaluating import Act, Evaluated, EvaluationView, Judge, NoStep, outcome_on_plain_values
 from spec.checking.local.folds.aggregates import Aggregates
 from spec.checking.local.folds.twins import Twins
-from spec.checking.local.lazy import Copy, ReadSlots, Writes
+from spec.checking.local.lazy import UNREAD, Copy, ReadSlots, Writes
 from spec.checking.local.lenses import Lens, Lenses, NotRepresentable, RecordLens
 from spec.checking.local.outcomes import ENABLED, LEFT
 from spec.checking.local.plain_comparison import Claim, PlainComparison, Refuted, Surroundings
@@ -373,10 +372,6 @@ class _Cells(dict[int, Any]):
         self.clear()
         self.seen = seen
 
-    def copy(self) -> _Cells:
-        """A copy that, like this one, reads cells on demand."""
-        return copy(self)
-
 
 class _LazyStepView(_SeenView):
     """Everything is read on demand."""
@@ -450,12 +445,16 @@ class _BlindRow(CellRow):
 
     __slots__ = ()
 
-    def write(self, at: int, value: Any, name: str) -> None:
+    def write(self, at: int, value: Any, name: str, by: int = 0, again: bool = False) -> None:
         if self.writer is None:
             super().write(at, value, name)  # raises the right error
-        if self.values.get(at, self) is not value:
+        before = self.values.get(at, UNREAD)
+        if before is not value or again:
             self.values[at] = value
-            self.dirty.append(at)
+            self.record(at, before, by)
+
+    def before(self, at: int, value: Any) -> Any:
+        return self.values.lenses[at].look(self.values.seen) if value is UNREAD else value
 
 
 class _ActionName(Lens):
