@@ -79,7 +79,9 @@ def answer(engine: Engine, specification: Specification, **bounds: Any) -> Explo
     model, progress = Model(specification), list[Statistics]()
     found = engine.explore(model, Options(tuple(range(len(model.properties))), **bounds), progress.append)
     depths = {statistics.depth for statistics in progress}
-    assert depths - {0} == set(range(1, found.statistics.depth + 1)), "0 is reported where the initial states take long"
+    assert depths - {0} == set(range(1, found.statistics.depth + 1)), (
+        "0 is reported where the initial states take long"
+    )
     return found
 
 
@@ -89,7 +91,7 @@ def outcome(found: Exploration, by_action: bool = True) -> dict[str, Any]:
     return {
         "ended": found.ended,
         "statistics": found.statistics[:4],
-        "coverage": [(each.enabled, each.taken, each.changing) for each in found.coverage],
+        "coverage": [(each.enabled, each.taken, each.changing, each.bounded) for each in found.coverage],
         "new states": new_states if by_action else sum(new_states),
         "discoveries": {
             number: (each.length, each.path[0], list(each.path[1])) for number, each in found.discoveries.items()
