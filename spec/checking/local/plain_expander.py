@@ -98,8 +98,7 @@ class PlainExpander:
             packed: the state.
             wanted: the properties of steps to evaluate.
             found: receives the discoveries; or the failure of an evaluation, which has no successors.
-            coverage: by action, counts its steps and the states in which it is enabled, or a bound forbids a step; new
-                states are not counted.
+            coverage: by action, counts its steps and the states in which it is enabled or bounded, but no new states.
         """
         state = self.unpack(packed)
         try:

@@ -74,9 +74,7 @@ def exploration(engine: Engine, specification: Specification, **bounds: Any) -> 
     model, progress = Model(specification), list[Statistics]()
     found = engine.explore(model, asked(model, **bounds), progress.append)
     depths = {statistics.depth for statistics in progress}
-    assert depths - {0} == set(range(1, found.statistics.depth + 1)), (
-        "0 is reported where the initial states take long"
-    )
+    assert depths - {0} == set(range(1, found.statistics.depth + 1)), "0 means before the first level"
     return found
 
 
