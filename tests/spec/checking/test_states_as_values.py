@@ -17,6 +17,7 @@ from spec.language import (
     Step,
     Total,
     action,
+    frozen,
     invariant,
     part,
     require,
@@ -63,12 +64,12 @@ class Boxes(Part[BoxesState]):
     def note(self, s: BoxesState, box: Box) -> None:
         """The old notes are read after all of them were replaced, and after the new ones were."""
         old = s.notes
-        s.notes = {box: 1}
+        s.notes = frozen({box: 1})
         new = s.notes
         s.notes[box] = 2
         del s.notes[box]
         s.lost = new != {box: 1} or old == new != {box: 1} or box in s.notes
-        s.notes = {**old, box: old.get(box, 0) if len(old) > 1 else len(old)}
+        s.notes = old | {box: old.get(box, 0) if len(old) > 1 else len(old)}
 
     @action
     def exchange(self, s: BoxesState, box: Box, number: Number) -> None:
