@@ -168,7 +168,7 @@ def _result(
 ) -> Result:
     properties = tuple(_property(model, number, found) for number in options.properties)
     actions = tuple(
-        ActionResult(action.name, each.enabled, each.taken, each.new_states)
+        ActionResult(action.name, each.enabled, each.taken, each.new_states, each.bounded)
         for action, each in zip(model.actions, found.coverage, strict=True)
     )
     broken = sorted(

@@ -64,12 +64,13 @@ thread."""
 
 @dataclass
 class Coverage:
-    """Counts of one action, see `ActionResult`."""
+    """Counts of one action, see `ActionResult`; `changing` are the successors that differ from their state."""
 
     enabled: int = 0
     taken: int = 0
     new_states: int = 0
     changing: int = 0
+    bounded: int = 0
 
 
 class Jobs(NamedTuple):

@@ -107,8 +107,8 @@ class Expansion(NamedTuple):
     """All transitions from a state."""
 
     steps: list[Transition]
-    closed: bool
-    """Whether a bound forbids some step, so that a state without steps is no deadlock."""
+    bounded: tuple[int, ...]
+    """The actions of which a bound forbids some step; if there are any, a state without steps is no deadlock."""
 
 
 class _Judge(NamedTuple):
@@ -286,7 +286,7 @@ class Model:
 
     def expand(self, state: Values, looking_for: Sequence[int] = ()) -> Expansion:
         """Every step from a state, each with those of the given properties of steps that it decides."""
-        here, closed, steps, under_way, describe = self._here, False, [], self.under_way, self._step_text
+        here, bounded, steps, under_way, describe = self._here, [], [], self.under_way, self._step_text
         here.load(state)
         dirty = here.dirty
         if looking_for:
@@ -297,10 +297,9 @@ class Model:
             here.writable(action.name)
             under_way.now = self.describe, action.name, state
             try:
-                present, closed_here = acts.present()
+                present, closed = acts.present()
             except BaseException as failure:
                 raise self._failed(action.name, failure, state) from failure
-            closed |= closed_here
             fails_until = 0
             for index in present:
                 if index < fails_until:
@@ -334,8 +333,10 @@ class Model:
                     steps.append(Transition(number, index, None, wrong, ()))
                 if dirty:
                     here.reset()
+            if closed:
+                bounded.append(number)
         under_way.now = None
-        return Expansion(steps, closed)
+        return Expansion(steps, tuple(bounded))
 
     def found_in(self, state: Values, looking_for: Sequence[int]) -> tuple[int, ...]:
         """The given properties of states that this state decides: invariants broken, witnesses seen."""

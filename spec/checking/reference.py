@@ -165,7 +165,7 @@ class _Search:
         wanted = [number for number in self.in_steps if number not in self.discoveries]
         for done, state in enumerate(level):
             try:
-                steps, closed = self.model.expand(state, wanted)
+                steps, bounded = self.model.expand(state, wanted)
             except EvaluationFailed as failure:
                 raise self.failed_in(state, failure, None, wanted) from failure.__cause__
             enabled = set()
@@ -190,7 +190,9 @@ class _Search:
                     following.append(after)
             for action in enabled:
                 self.coverage[action].enabled += 1
-            if not steps and not closed and self.deadlock in self.options.properties:
+            for action in bounded:
+                self.coverage[action].bounded += 1
+            if not steps and not bounded and self.deadlock in self.options.properties:
                 self.discoveries.setdefault(self.deadlock, Discovery(self.depth, self.path_to(state, self.deadlock)))
             self.look(len(level) - done + len(following), len(level) + len(following))
         for number, (end, predecessor) in lowest.items():

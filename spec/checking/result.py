@@ -63,6 +63,8 @@ class ActionResult:
     """Its successors, including those equal to their predecessor."""
     new_states: int | None
     """States it reached first; the only count that depends on the order of the search. None if unknown."""
+    bounded: int | None
+    """States in which a `bound` forbids a step of it. None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -335,6 +337,13 @@ class Result(BaseResult):
             yield labelled("accepted", "; ".join(self.accepted))
         if self.verdict == "holds":
             yield labelled("not checked", NOT_CHECKED)
+            if self.bounded:
+                yield labelled("bounded", ", ".join(self.bounded))
+
+    @property
+    def bounded(self) -> list[str]:
+        """The actions of which a `bound` forbids steps, each with the number of states in which it does, in words."""
+        return [f"{each.name} in {_counted(each.bounded, 'state')}" for each in self.actions if each.bounded]
 
     def _judged(self) -> Iterator[Line]:
         yield from super()._judged()

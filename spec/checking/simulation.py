@@ -278,7 +278,7 @@ def simulate(
         properties=tuple(_property(model, number, tally, counterexample) for number in walks.properties),
         witnessed={model.properties[number].name: many for number, many in tally.witnessed.items()},
         actions=tuple(
-            ActionResult(action.name, enabled, taken, None)
+            ActionResult(action.name, enabled, taken, None, None)
             for action, enabled, taken in zip(model.actions, tally.enabled, tally.taken, strict=True)
         ),
         counterexamples=() if counterexample is None else (counterexample,),

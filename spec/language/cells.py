@@ -156,47 +156,96 @@ class CellRow:
     An engine that records reads (symbolic execution) puts an object of its own into `values`.
     """
 
-    __slots__ = ("dirty", "looked_at", "values", "writer")
+    __slots__ = ("dirty", "looked_at", "past", "values", "writer")
 
     def __init__(self) -> None:
         self.values: Any = []
         self.dirty: list[int] = []
+        self.past: list[tuple[Any, int]] = []
+        """For each assignment in `dirty`: the value before it, and the `id` of the mapping that made it, or 0. There
+        may be more: engines clear `dirty` alone."""
         self.writer: str | None = None  # the action that may write now
         self.looked_at: set[int] | None = None
 
-    def kept(self) -> CellRow:
-        """A separate row with the present values; assignments to it are lost."""
-        row = type(self)()
-        row.values, row.looked_at, row.writer = self.values.copy(), self.looked_at, self.writer
-        return row
+    def write(self, at: int, value: Any, name: str, by: int = 0, again: bool = False) -> None:
+        """Assign to a cell of the variable with this name.
 
-    def write(self, at: int, value: Any, name: str) -> None:
-        """Assign to a cell of the variable with this name."""
+        Args:
+            at: the cell.
+            value: its new value.
+            name: of the variable.
+            by: the `id` of the mapping through which it is assigned.
+            again: record the assignment even if the value is the same.
+        """
         if self.writer is None:
             raise SpecificationError(f"{name} is assigned: only actions and `initial` may change the state")
-        if self.values[at] is not value:
+        before = self.values[at]
+        if before is not value or again:
             self.values[at] = value
-            self.dirty.append(at)
+            self.record(at, before, by)
+
+    def record(self, at: int, before: Any, by: int) -> None:
+        """Record an assignment."""
+        self.past[len(self.dirty) :] = ((before, by),)
+        self.dirty.append(at)
+
+    def before(self, at: int, value: Any) -> Any:
+        """The value that a cell had, as it is recorded in `past`."""
+        return value
 
 
 class TotalMapping(MutableMapping[Any, Any]):
-    """A mapping whose keys are fixed and always present."""
+    """A mapping whose keys are fixed and always present.
 
-    __slots__ = ("_at", "_keys", "_name", "_row")
+    Each access to the variable gives another one, see `mapping_variable`. It shows the values of that moment, and its
+    own assignments, which change the state. It copies nothing: where a cell was assigned since then, it looks up the
+    old value among those that the row has recorded.
+    """
 
-    def __init__(self, variable: Variable, row: CellRow):
-        assert isinstance(variable.at, dict)
-        self._name, self._at, self._keys, self._row = variable.name, variable.at, variable.keys, row
-
-    def detach(self, row: CellRow) -> None:
-        """Become a mapping over this row."""
-        self._row = row
+    __slots__ = ("_at", "_of", "_row", "_since")
+    _at: dict[Any, int]
+    _of: Variable
+    _row: CellRow
+    _since: int
+    """The number of assignments after which it was read. While no others follow, all cells are as they were."""
 
     def _place(self, key: Any) -> int:
         try:
             return self._at[key]
         except (KeyError, TypeError):
-            raise OutOfCell(self._name, OutOfDomain(key, "a key of it")) from None
+            raise OutOfCell(self._of.name, OutOfDomain(key, "a key of it")) from None
+
+    def _value(self, at: int) -> Any:
+        """The value of a cell."""
+        row = self._row
+        if row.looked_at is not None:
+            row.looked_at.add(at)
+        if self._since != len(row.dirty):
+            older = self._older()
+            if at in older:
+                return row.before(at, older[at])
+        return row.values[at]
+
+    def _older(self) -> dict[int, Any]:
+        """By cell, the values that were replaced through other mappings since this one was read, as in `past`."""
+        row, since, me = self._row, self._since, id(self)
+        first = next(iter(self._at.values()), 0)
+        found: dict[int, Any] = {}
+        for at, (before, by) in zip(row.dirty[since:], row.past[since:], strict=False):
+            if by == me:
+                found.pop(at, None)
+            elif first <= at < first + len(self._at):
+                found.setdefault(at, before)
+        if not found:
+            self._since = len(row.dirty)
+        return found
+
+    def _assign(self, at: int, value: Any) -> None:
+        row = self._row
+        others = self._since != len(row.dirty)
+        row.write(at, value, self._of.name, id(self), others)
+        if not others:
+            self._since = len(row.dirty)
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value at a key, or the default if there is no such key."""
@@ -208,17 +257,17 @@ class TotalMapping(MutableMapping[Any, Any]):
             at = self._at[key]
         except (KeyError, TypeError):
             at = self._place(key)
-        if row.looked_at is not None:
-            row.looked_at.add(at)
+        if row.looked_at is not None or self._since != len(row.dirty):
+            return self._value(at)
         return row.values[at]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if value is ABSENT:
-            raise SpecificationError(f"{self._name}[{key_in_brackets(key)}] = absent: delete it instead")
-        self._row.write(self._place(key), value, self._name)
+            raise SpecificationError(f"{self._of.name}[{key_in_brackets(key)}] = absent: delete it instead")
+        self._assign(self._place(key), value)
 
     def __delitem__(self, key: Any) -> None:
-        raise SpecificationError(f"del {self._name}[{key_in_brackets(key)}]: its keys are always present")
+        raise SpecificationError(f"del {self._of.name}[{key_in_brackets(key)}]: its keys are always present")
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._at)
@@ -243,8 +292,8 @@ class TotalMapping(MutableMapping[Any, Any]):
 
     def _own(self, key: Any) -> None:
         """Require that this very value becomes the key: Python keeps a key that is already present."""
-        if not is_same_value(key, self._keys.get(key, self)):
-            raise OutOfCell(self._name, OutOfDomain(key, "a key of it"))
+        if not is_same_value(key, self._of.keys.get(key, self)):
+            raise OutOfCell(self._of.name, OutOfDomain(key, "a key of it"))
 
     @recursive_repr("{...}")
     def __repr__(self) -> str:
@@ -253,11 +302,6 @@ class TotalMapping(MutableMapping[Any, Any]):
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy or an unpickled mapping is a plain dict, without the state around it."""
         return dict, (dict(self),)
-
-
-def mapping_of(variable: Variable, row: CellRow) -> TotalMapping:
-    """The mapping that a variable holds."""
-    return (PartialMapping if variable.partial else TotalMapping)(variable, row)
 
 
 class PartialMapping(TotalMapping):
@@ -270,39 +314,31 @@ class PartialMapping(TotalMapping):
         at = self._at.get(key)
         if at is None:
             return default
-        row = self._row
-        if row.looked_at is not None:
-            row.looked_at.add(at)
-        value = row.values[at]
+        value = self._value(at)
         return default if value is ABSENT else value
 
     def __getitem__(self, key: Any) -> Any:
-        at, row = self._at.get(key), self._row
+        at = self._at.get(key)
         if at is None:
             raise KeyError(key)
-        if row.looked_at is not None:
-            row.looked_at.add(at)
-        value = row.values[at]
+        value = self._value(at)
         if value is ABSENT:
             raise KeyError(key)
         return value
 
     def __setitem__(self, key: Any, value: Any) -> None:
         super().__setitem__(key, value)
-        if key is not self._keys[key]:
+        if key is not self._of.keys[key]:
             self._own(key)
 
     def __delitem__(self, key: Any) -> None:
         if key not in self:
             raise KeyError(key)
-        self._row.write(self._at[key], ABSENT, self._name)
+        self._assign(self._at[key], ABSENT)
 
     def __iter__(self) -> Iterator[Any]:
-        row = self._row
         for key, at in self._at.items():
-            if row.looked_at is not None:
-                row.looked_at.add(at)
-            if row.values[at] is not ABSENT:
+            if self._value(at) is not ABSENT:
                 yield key
 
     def __len__(self) -> int:
@@ -314,12 +350,27 @@ class PartialMapping(TotalMapping):
     def clear(self) -> None:
         """Remove every key."""
         for at in self._at.values():
-            self._row.write(at, ABSENT, self._name)
+            self._assign(at, ABSENT)
 
     def __contains__(self, key: object) -> bool:
-        at, row = self._at.get(key), self._row
-        if at is None:
-            return False
-        if row.looked_at is not None:
-            row.looked_at.add(at)
-        return row.values[at] is not ABSENT
+        at = self._at.get(key)
+        return at is not None and self._value(at) is not ABSENT
+
+
+def mapping_variable(variable: Variable) -> property:
+    """The attribute of a State for a variable that is a mapping.
+
+    Each access gives another mapping, because they cannot be told apart otherwise: after `old = s.m; s.m[k] = 1` the
+    mapping `old` stays as it was, and after `m = s.m; m[k] = 1` the mapping `m` does not.
+    """
+    made = PartialMapping if variable.partial else TotalMapping
+    at = variable.at
+    assert isinstance(at, dict)
+
+    def get(state: Any) -> TotalMapping:
+        row: CellRow = state._row
+        found = made()
+        found._at, found._of, found._row, found._since = at, variable, row, len(row.dirty)
+        return found
+
+    return property(get, doc=f"The variable {variable.name}.")

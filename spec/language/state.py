@@ -15,7 +15,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, get_origin
 
 from spec.language.allowed_values import counted, within
 from spec.language.cells import (
@@ -25,7 +25,7 @@ from spec.language.cells import (
     SlotPlace,
     Variable,
     key_in_brackets,
-    mapping_of,
+    mapping_variable,
 )
 from spec.language.domains import Domain, MappingDomain
 from spec.language.errors import SpecificationError, safe_repr
@@ -169,9 +169,6 @@ class State(metaclass=Body):
         self: State = object.__new__(made)
         row = CellRow() if row is None else row
         self.__dict__.update(_layout=layout, _row=row, _own=own)
-        for name, variable in own.items():
-            if isinstance(variable.at, dict):
-                self.__dict__[name] = mapping_of(variable, row)
         for name, states in cls.members().items():
             if not isinstance(states, Declared):
                 self.__dict__[name] = states(layout, row, f"{prefix}{name}.")
@@ -179,16 +176,19 @@ class State(metaclass=Body):
 
     @classmethod
     def _laid_out(cls, layout: Layout, prefix: str) -> tuple[type[State], Mapping[str, Variable]]:
-        """A class with a property for each plain variable, because reads are the most frequent; and the variables."""
+        """A class with a property for each variable, because reads are the most frequent; and the variables."""
         own = {name.removeprefix(prefix): of for name, of in layout.variables.items() if name.startswith(prefix)}
         own = {name: of for name, of in own.items() if "." not in name}
-        plain = {name: _plain(of.name, of.at) for name, of in own.items() if isinstance(of.at, int)}
-        plain |= {
+        made = {
+            name: _plain(of.name, of.at) if isinstance(of.at, int) else mapping_variable(of)
+            for name, of in own.items()
+        }
+        made |= {
             name: _missing(name)
             for name, each in cls.members().items()
             if isinstance(each, Declared) and name not in own
         }
-        return type("State", (cls,), plain), own
+        return type("State", (cls,), made), own
 
     if not TYPE_CHECKING:  # a type checker knows the names
 
@@ -205,12 +205,37 @@ class State(metaclass=Body):
             raise SpecificationError(
                 f"{name} = {safe_repr(value)}: the variable is a mapping, so the value must be one"
             )
-        elif value is not self.__dict__[name]:
-            # Code that holds the old mapping keeps seeing the old values: `s.a, s.b = s.b, s.a`.
-            values, row = dict(value), self._row
-            self.__dict__[name].detach(row.kept())
-            self.__dict__[name] = mapping_of(variable, row)
-            self.__dict__[name].assign_all(values)
+        else:
+            getattr(self, name).assign_all(dict(value))
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all variables are equal (`UNCHANGED vars`), read one by one until two differ."""
+        if not isinstance(other, State) or type(self).__mro__[1] is not type(other).__mro__[1]:
+            return NotImplemented
+        names = self._names()
+        return names == other._names() and all(getattr(self, name) == getattr(other, name) for name in names)
+
+    def __hash__(self) -> int:
+        raise SpecificationError(
+            "a state has no hash: as an element, a key or an argument of a cached function, pass the variables that "
+            "matter, such as (s.a, s.b)"
+        )
+
+    def __repr__(self) -> str:
+        of = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._names())
+        return f"{type(self).__mro__[1].__name__}({of})"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise SpecificationError(
+            "a state cannot be copied or pickled: keep the variables that matter, such as (s.a, s.b); what was read "
+            "of them stays as it was"
+        )
+
+    __deepcopy__ = __reduce_ex__
+
+    def _names(self) -> list[str]:
+        """Its own variables and its parts."""
+        return [*self._own, *(name for name, each in vars(self).items() if isinstance(each, State))]
 
     def _unknown(self, name: str) -> str:
         if name in self.__dict__:

@@ -118,13 +118,15 @@ def states(number: int) -> str:
 
 
 def coverage(result: Result) -> str:
-    """The actions that were never taken or never changed anything, in a sentence or two."""
+    """The actions that were never taken, never changed anything or were forbidden by a bound, in some sentences."""
     never, whole = result.never_taken, result.verdict in {"holds", "vacuous"}
     text = "Each action is taken."
     if never:
         text = f"{'Never taken' if whole else 'Not taken so far'}: {', '.join(never)}."
     if result.without_effect:
         text += f" Taken, but always without effect: {', '.join(result.without_effect)}."
+    if whole and result.bounded:
+        text += f" A bound forbids steps: {', '.join(result.bounded)}."
     return text
 
 

@@ -125,7 +125,7 @@ def state_space(specification: SpecificationOrClass, *, max_states: int = MOST_S
         while level:
             found: list[Values] = []
             for state in sorted(level, key=model.layout.pack):
-                taken, closed = model.expand(state, of_steps)
+                taken, bounded = model.expand(state, of_steps)
                 for each in taken:
                     if each.after is None:
                         raise SpecificationError(
@@ -134,7 +134,7 @@ def state_space(specification: SpecificationOrClass, *, max_states: int = MOST_S
                     if each.after not in depths:
                         depths[each.after] = depths[state] + 1
                         found.append(each.after)
-                steps[state] = _Steps(tuple(taken), closed)
+                steps[state] = _Steps(tuple(taken), bool(bounded))
                 if len(depths) > most:
                     raise UsageError(
                         f"{model.specification.name} has more than {most:,} states; "

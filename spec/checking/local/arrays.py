@@ -229,6 +229,8 @@ class WorkerOutput(NamedTuple):
     """By action: steps."""
     unchanging: Array
     """By action: how often its successor was the same state, or none."""
+    bounded: Array
+    """By action: states in which a bound forbids a step of it."""
     missing: Array
     """Paths that are not learned yet: the table, and the registers; 1 + 2 * words + 1 each."""
     put_off: Array
@@ -246,7 +248,8 @@ class Scratch(NamedTuple):
     """The same, with a row for each successor."""
     by: Array
     effect: Array
-    """For each successor: the table that led there, and its effect."""
+    """For each successor: the table that led there, and its effect. A step that a bound forbids is in their row, too,
+    with the effect CLOSED."""
     live: Array
     steady: Array
     """A row for each state: the tables that are walked there; and those known to have the usual outcome."""

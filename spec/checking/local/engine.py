@@ -345,6 +345,7 @@ class _Search:
         for action, coverage in enumerate(checkpoint.coverage):
             output.enabled[action], output.taken[action] = coverage.enabled, coverage.taken
             output.unchanging[action] = coverage.taken - coverage.changing
+            output.bounded[action] = coverage.bounded
             self.pool.new_states[action] = coverage.new_states
         self.depth, self.discoveries = checkpoint.statistics.depth, dict(checkpoint.discoveries)
         self.generated = checkpoint.statistics.generated - int(output.taken.sum())
@@ -487,7 +488,7 @@ class _Search:
     def now(self, level: int) -> Checkpoint:
         """The checkpoint at a moment when so many states are next to be expanded."""
         pool = self.pool
-        counts = zip(pool.enabled, pool.taken, pool.new_states, pool.changing, strict=True)
+        counts = zip(pool.enabled, pool.taken, pool.new_states, pool.changing, pool.bounded, strict=True)
         coverage = tuple(Coverage(*map(int, each)) for each in counts)
         return Checkpoint(self.statistics(level), coverage, dict(self.discoveries), self.jobs, self.compared())
 

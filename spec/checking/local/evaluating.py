@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from spec.checking.local.lazy import UNREAD
 from spec.checking.local.outcomes import CLOSED, ENABLED, FAILED, FOUND, LEFT, USUAL
 from spec.checking.model import Model
 from spec.language.cells import CellRow, OutOfCell
@@ -63,17 +64,20 @@ class EvaluationView:
 
 
 class BlindRow(CellRow):
-    """A row that can be assigned to without being read."""
+    """A row that can be assigned to without being read. Its `values` know the `original` of a cell."""
 
     __slots__ = ()
 
-    def write(self, at: int, value: Any, name: str) -> None:
-        """Assign to a cell of the variable with this name."""
+    def write(self, at: int, value: Any, name: str, by: int = 0, again: bool = False) -> None:  # noqa: D102
         if self.writer is None:
             super().write(at, value, name)  # raises the right error
-        if self.values.get(at, self) is not value:
+        before = self.values.get(at, UNREAD)
+        if before is not value or again:
             self.values[at] = value
-            self.dirty.append(at)
+            self.record(at, before, by)
+
+    def before(self, at: int, value: Any) -> Any:  # noqa: D102
+        return self.values.original(at) if value is UNREAD else value
 
 
 class Act:

@@ -32,7 +32,7 @@ from spec.checking.local.arrays import (
 )
 from spec.checking.local.intrinsics import prefetch
 from spec.checking.local.jit import Array, compiled, inlined
-from spec.checking.local.outcomes import CLOSED, FAILED, FOUND, LEFT, UNKNOWN, USUAL
+from spec.checking.local.outcomes import CLOSED, EFFECTS, FAILED, FOUND, LEFT, UNKNOWN, USUAL
 from spec.checking.local.representing import Orbits, represent_in
 from spec.checking.local.rows import word_of
 from spec.checking.local.storing import hash_of
@@ -181,7 +181,7 @@ def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, s
     taken = walk = 0
     for i in range(some):
         first = taken
-        closed = asks = False
+        raises = asks = False
         for w in range(uint64(walk), uint64(ends[2 * i])):
             outcome, table = scratch.outcomes[w], scratch.tables[w]
             if outcome == USUAL:
@@ -195,20 +195,18 @@ def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, s
                 continue
             elif outcome == FAILED:
                 flags[table] |= RAISED
-                closed = True
+                raises = True
             elif table >= program.actions:
                 flags[table] |= MET
-            elif outcome == CLOSED:
-                closed = True
             else:
                 if outcome == LEFT:
                     flags[table] |= MET
-                else:
+                elif outcome != CLOSED:
                     apply(program, outcome, registers, i * reach, after, taken * reach, words)
                 scratch.effect[uint64(taken)] = outcome
                 scratch.by[uint64(taken)] = table
                 taken += 1
-        if taken == first and not closed and not asks:
+        if taken == first and not raises and not asks:
             flags[program.tables] |= MET
         walk = ends[2 * i]
         ends[2 * i + 1] = taken
@@ -231,7 +229,7 @@ def _judge_steps(
         while successor < taken and number < WALKS:
             while ends[uint64(2 * state + 1)] <= successor:
                 state += 1
-            if effect[uint64(successor)] != LEFT:
+            if effect[uint64(successor)] >= EFFECTS:
                 base, first = successor * reach, number
                 for m in range(program.judging >> 6, n_masks):
                     shaken = affects[uint64(effect[uint64(successor)]), uint64(m)]
@@ -307,11 +305,17 @@ def _send_off(
                 status = ASKS
                 break
             continue
-        action = np.int64(-1)
+        action = forbidden = np.int64(-1)
         full = False
         holding = _bits_from(steady, i * n_masks, n_masks, low_word, low_bit) & handed_on
         while successor < last:
             its = np.int64(program.step_of[uint64(scratch.by[uint64(successor)])] & uint64(0xFFFF))
+            if effect[uint64(successor)] == CLOSED:
+                if its != forbidden:
+                    forbidden = its
+                    output.bounded[uint64(its)] += 1
+                successor += 1
+                continue
             if its != action:
                 action = its
                 output.enabled[uint64(action)] += 1

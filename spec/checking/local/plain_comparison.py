@@ -11,7 +11,6 @@ that held no unread value has seen only plain values: there is nothing to compar
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from random import Random
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -289,10 +288,10 @@ class _Cells(dict[int, Any]):
         self.clear()
         self.packed = packed
 
-    def copy(self) -> _Cells:
-        """A copy that, like this one, unpacks cells on demand."""
-        return copy(self)
+    def original(self, at: int) -> Any:
+        """The value of a cell before any assignment."""
+        return self.cells[at].unpack(self.packed)
 
     def __missing__(self, at: int) -> Any:
-        value = self[at] = self.cells[at].unpack(self.packed)
+        value = self[at] = self.original(at)
         return value

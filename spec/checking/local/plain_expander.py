@@ -98,16 +98,18 @@ class PlainExpander:
             packed: the state.
             wanted: the properties of steps to evaluate.
             found: receives the discoveries; or the failure of an evaluation, which has no successors.
-            coverage: by action, counts its steps and the states in which it is enabled; new states are not counted.
+            coverage: by action, counts its steps and the states in which it is enabled or bounded, but no new states.
         """
         state = self.unpack(packed)
         try:
-            steps, closed = self.model.expand(state, wanted)
+            steps, bounded = self.model.expand(state, wanted)
         except EvaluationFailed as error:
             found.failures.append(LocatedFailure(packed, STEP, error))
             return []
         for action in {taken.action for taken in steps}:
             coverage[action].enabled += 1
+        for action in bounded:
+            coverage[action].bounded += 1
         successors = []
         for taken in steps:
             action = taken.action
@@ -121,7 +123,7 @@ class PlainExpander:
             coverage[action].changing += taken.after != state
             if after != packed:
                 successors.append(Successor(after, action))
-        if not steps and not closed and self.deadlock is not None:
+        if not steps and not bounded and self.deadlock is not None:
             found.discover(self.deadlock, PathEnd(packed))
         return successors
 

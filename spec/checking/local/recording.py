@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
@@ -383,10 +382,6 @@ class _Cells(dict[int, Any]):
         self.clear()
         self.seen = seen
 
-    def copy(self) -> _Cells:
-        """A copy that, like this one, reads cells on demand."""
-        return copy(self)
-
 
 class _LazyStepView(_SeenView):
     """Everything is read on demand."""
@@ -448,8 +443,12 @@ class _LazyCells(_Cells):
         super().__init__()
         self.lenses = lenses
 
+    def original(self, at: int) -> Any:
+        """The value of a cell before any assignment."""
+        return self.lenses[at].look(self.seen)
+
     def __missing__(self, at: int) -> Any:
-        value = self.lenses[at].look(self.seen)
+        value = self.original(at)
         if not self.seen.assumed:
             self[at] = value
         return value

@@ -26,7 +26,7 @@ from spec.checking.local.graphs import NOTHING, Graph
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits
-from spec.checking.local.outcomes import CLOSED, EFFECTS, USUAL
+from spec.checking.local.outcomes import EFFECTS, USUAL
 from spec.checking.local.plain_expander import PlainExpander
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.local.traversing import survey
@@ -261,22 +261,14 @@ class DecisionTables:
 
     def plainly(self, table: DecisionTable, registers: Sequence[int]) -> Recorded:
         """The outcome that a table should have for these registers, evaluated on plain values; no reads."""
-        recorded = self.recorder.plainly(
-            table.kind, table.number, table.index, table.instance, table.sought, registers
-        )
-        return self._important(table, recorded)
+        return self.recorder.plainly(table.kind, table.number, table.index, table.instance, table.sought, registers)
 
     def _recorded(self, table: DecisionTable, registers: Sequence[int]) -> Recorded:
         if table.kind == "action":
-            return self._important(table, self.recorder.action(table.number, table.index, registers))
+            return self.recorder.action(table.number, table.index, registers)
         if table.kind == "state":
             return self.recorder.of_state(table.instance, table.sought, registers)
         return self.recorder.of_step(table.instance, table.sought, registers)
-
-    def _important(self, table: DecisionTable, recorded: Recorded) -> Recorded:
-        """A path whose outcome is the usual one if a bound forbids the action and nobody asks about deadlocks."""
-        unimportant = table.kind == "action" and recorded.outcome == CLOSED and not self.seeks_deadlocks
-        return recorded._replace(outcome=USUAL) if unimportant else recorded
 
     def by_rule(self) -> dict[str, LearnedRule]:
         """The learning of each action and property, by name."""

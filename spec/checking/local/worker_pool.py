@@ -132,6 +132,7 @@ class WorkerPool:
                     enabled=np.zeros(actions, np.int64),
                     taken=np.zeros(actions, np.int64),
                     unchanging=np.zeros(actions, np.int64),
+                    bounded=np.zeros(actions, np.int64),
                     missing=np.zeros((ENDURANCE * PATIENCE + len(tables.all)) * self.reach, np.uint64),
                     put_off=np.zeros(len(PutOff) * ENDURANCE * PATIENCE, np.int64),
                     cursor=np.zeros(len(Cursor), np.int64),
@@ -176,6 +177,12 @@ class WorkerPool:
     def changing(self) -> Array:
         """By action, how often it changed something."""
         counts: Array = self.taken - sum(worker.output.unchanging for worker in self.workers)
+        return counts
+
+    @property
+    def bounded(self) -> Array:
+        """By action, the number of states in which a bound forbids a step of it."""
+        counts: Array = sum(worker.output.bounded for worker in self.workers)
         return counts
 
     @property
@@ -467,6 +474,7 @@ class WorkerPool:
             worker.output.enabled[number] += each.enabled
             worker.output.taken[number] += each.taken
             worker.output.unchanging[number] += each.taken - each.changing
+            worker.output.bounded[number] += each.bounded
         if successors:
             actions = np.array([*successors.values()], np.uint16)
             worker.unsent = Unsent(words_of(successors, 8 * words).reshape(-1), actions)

@@ -154,7 +154,7 @@ class Shrinking:
         if self.broken.name != DEADLOCK:
             return False
         expansion = self.model.expand(state)
-        return not expansion.steps and not expansion.closed
+        return not expansion.steps and not expansion.bounded
 
     # Other paths that break the property.
 

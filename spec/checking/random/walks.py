@@ -198,7 +198,7 @@ class _Run:
         expansion = self.model.expand(self.state)
         if not expansion.steps:
             self.early = True
-            if not expansion.closed:
+            if not expansion.bounded:
                 self.broken = self.walker.deadlock
             return False
         taken = self.chosen(expansion)

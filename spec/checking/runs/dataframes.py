@@ -128,7 +128,7 @@ def levels_of_run(run_dir: Directory) -> pandas.DataFrame:
 
 
 def actions_of_run(run_dir: Directory) -> pandas.DataFrame:
-    """The actions in each expanded level: `level`, `action`, `enabled`, `taken`, `new_states`, `changing`.
+    """The actions in each expanded level: `level`, `action`, and the counts of `Coverage`.
 
     Raises:
         UsageError: as in `levels_of_run`.

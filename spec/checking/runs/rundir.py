@@ -50,7 +50,7 @@ from spec.checking.states.packed import (
 )
 from spec.language.errors import UsageError, safe_repr
 
-FORMAT: Final = 6
+FORMAT: Final = 7
 """Version of the directory's format. A run of another version is rejected."""
 BUCKETS: Final = 16
 """Buckets of a run; as many tasks can settle a level at once."""
@@ -95,7 +95,7 @@ class Commit:
     distinct: int
     seconds: float
     coverage: Mapping[str, Mapping[str, int]]
-    """By action: enabled, taken, new_states, changing."""
+    """By action: enabled, taken, new_states, changing, bounded."""
     findings: Mapping[str, Mapping[str, Any]]
     """By property: `length`; `state`, the end, in hexadecimal; and for a property of steps the last step: `before` in
     hexadecimal, `action` and `instance` by number. A step that leaves a domain has an empty `state`."""

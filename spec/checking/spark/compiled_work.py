@@ -55,17 +55,18 @@ class CompiledWork(Work):
         try:
             pool.take_in(states.reshape(-1))
             pool.complete()
-            output.enabled[:] = output.taken[:] = output.unchanging[:] = 0
+            output.enabled[:] = output.taken[:] = output.unchanging[:] = output.bounded[:] = 0
             flags = pool.sweep([*decided, *self.in_states], _nothing)
         except OutOfMemory:
             pool.start_over()
             self.release()
             raise
-        counts = zip(pool.enabled, pool.taken, pool.changing, strict=True)
-        for coverage, (enabled, taken, changing) in zip(report.coverage, counts, strict=True):
+        counts = zip(pool.enabled, pool.taken, pool.changing, pool.bounded, strict=True)
+        for coverage, (enabled, taken, changing, bounded) in zip(report.coverage, counts, strict=True):
             coverage.enabled += int(enabled)
             coverage.taken += int(taken)
             coverage.changing += int(changing)
+            coverage.bounded += int(bounded)
         report.merge(pool.found.in_steps)
         self._seeker.in_steps(reached.ranges_of(1), flags, decided, report)
         pool.complete()

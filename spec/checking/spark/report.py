@@ -65,6 +65,7 @@ class Report(LevelDiscoveries):
             mine.taken += its.taken
             mine.new_states += its.new_states
             mine.changing += its.changing
+            mine.bounded += its.bounded
         self.files += other.files
         self.sample += other.sample
         self.compared = self.compared.besides(other.compared)

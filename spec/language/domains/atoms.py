@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from functools import cached_property
 from itertools import islice
 from numbers import Integral
@@ -12,6 +12,7 @@ from typing import Any, Final, TypeVar
 
 from spec.language.allowed_values import listed
 from spec.language.domains.base import Domain
+from spec.language.domains.records import require_plain_reading
 from spec.language.errors import OutOfDomain, SpecificationError, equal_looking, safe_repr
 from spec.language.identity import is_same_value
 
@@ -47,6 +48,8 @@ class EnumerationDomain(Domain[T]):
 
     def __init__(self, values: Iterable[T]):
         self.values: tuple[T, ...] = tuple(map(_plain, listed(values)))
+        for cls in {cls for value in self.values for cls in _records_in(value)}:
+            require_plain_reading(cls)
         try:
             self._codes = {value: code for code, value in enumerate(self.values)}
         except TypeError:
@@ -146,6 +149,18 @@ class LeftOutDomain(Domain[LeftOut]):
 def _plain(value: Any) -> Any:
     """A value as plain Python: numpy's integers, which equal ints but are of other classes, become ints."""
     return value if isinstance(value, int) or not isinstance(value, Integral) else int(value)
+
+
+def _records_in(value: Any) -> Iterator[type]:
+    """The classes of the records in a value."""
+    if isinstance(value, tuple):
+        if hasattr(value, "_fields"):
+            yield type(value)
+        for part in tuple.__iter__(value):
+            yield from _records_in(part)
+    elif isinstance(value, frozenset):
+        for part in value:
+            yield from _records_in(part)
 
 
 def listed_some(values: Collection[Any]) -> str:

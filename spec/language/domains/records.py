@@ -6,9 +6,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from itertools import chain, islice
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from spec.language.domains.base import Domain, Slot
 from spec.language.errors import OutOfDomain, SpecificationError, equal_looking
@@ -84,6 +85,34 @@ class ProductDomain(Domain[T]):
             first += len(inner)
 
 
+HARMLESS: Final = frozenset(
+    {
+        *("__new__", "__getnewargs__", "__replace__", "__class_getitem__", "__init_subclass__"),
+        *("__annotate__", "__annotate_func__", "__str__", "__repr__", "__format__", "__bool__", "__call__"),
+        *("__lt__", "__le__", "__gt__", "__ge__", "__contains__", "__add__", "__radd__", "__sub__", "__rsub__"),
+        *("__mul__", "__rmul__", "__neg__", "__or__", "__and__"),
+    }
+)
+"""Special methods that a record may define; others could change how its fields are read or compared."""
+
+
+@cache
+def require_plain_reading(cls: Any) -> None:
+    """Require that a NamedTuple defines no special method with which its fields could be read otherwise.
+
+    Raises:
+        SpecificationError: it does.
+    """
+    for base in cls.__mro__:
+        for name, value in vars(base).items() if base not in (tuple, Generic, object) else ():
+            method = callable(value) or isinstance(value, classmethod | staticmethod | property)
+            if method and name.startswith("__") and name not in HARMLESS:
+                raise SpecificationError(
+                    f"record({cls.__name__}): it has its own {name}, but records are read and compared by their "
+                    "fields; remove it, or rename it and call it"
+                )
+
+
 class RecordDomain(ProductDomain[T]):
     """See `record`."""
 
@@ -92,12 +121,7 @@ class RecordDomain(ProductDomain[T]):
         declared = getattr(cls, "_fields", None)
         if declared is None:
             raise SpecificationError(f"record({cls!r}): it is not a NamedTuple")
-        for asked in ("__eq__", "__ne__", "__hash__"):
-            if getattr(cls, asked) is not getattr(tuple, asked):
-                raise SpecificationError(
-                    f"record({cls.__name__}): it has its own {asked}, but states are compared by all fields of "
-                    "their records; remove it, or rename it and call it"
-                )
+        require_plain_reading(cls)
         if tuple(fields) != tuple(declared):
             raise SpecificationError(
                 f"record({cls.__name__}): its fields are {', '.join(declared)}, in this order; "

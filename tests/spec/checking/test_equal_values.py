@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any, ClassVar, NamedTuple
 
@@ -162,11 +162,36 @@ class Alike(NamedTuple):
         return 0
 
 
-@pytest.mark.parametrize(("cls", "its"), [(ById, "__eq__"), (Alike, "__hash__")])
-def test_a_record_that_compares_itself_is_refused(cls: Callable[..., Any], its: str) -> None:
-    """In one line that says what is allowed."""
+class Span(NamedTuple):
+    """Iterating gives all between."""
+
+    number: int
+    body: int
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.number, self.body))
+
+
+class Guessing(NamedTuple):
+    """Every attribute exists."""
+
+    number: int
+    body: int
+
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+OWN = [(ById, "__eq__"), (Alike, "__hash__"), (Span, "__iter__"), (Guessing, "__getattr__")]
+
+
+@pytest.mark.parametrize(("cls", "its"), OWN)
+def test_a_record_that_is_read_in_its_own_way_is_refused(cls: Callable[..., Any], its: str) -> None:
+    """In one line that says what is allowed, even within a value that is listed."""
     with pytest.raises(SpecificationError, match=rf"^record\({cls.__name__}\): it has its own {its}, [^\n]*fields"):
         record(cls, number=NUMBERS, body=NUMBERS)
+    with pytest.raises(SpecificationError, match=rf"^record\({cls.__name__}\): it has its own {its}, [^\n]*fields"):
+        one_of(0, (frozenset([cls(1, 3)]),))
 
 
 Key = Annotated[int, "a key"]

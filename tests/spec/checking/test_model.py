@@ -483,7 +483,7 @@ def test_successors_are_listed_in_order() -> None:
             Transition(0, 3, (0, 0), "", ()),
             Transition(1, 1, (5, 9), "", (witness_number,)),
         ],
-        closed=True,
+        bounded=(1,),
     )
     assert model.expand((0, 0)).steps[1].found == ()
 

@@ -92,7 +92,7 @@ def test_the_object_has_the_keys_and_kinds_of_the_contract(verdict: str) -> None
         assert each["verdict"] in {"holds", "violated", "witnessed", "unwitnessed", "undecided"}
         assert (each["length"] is None) == (each["verdict"] in {"holds", "unwitnessed", "undecided"})
     for each in read["actions"]:
-        assert list(each) == ["name", "enabled", "taken", "new_states"]
+        assert list(each) == ["name", "enabled", "taken", "new_states", "bounded"]
     assert read["counterexample"] == next(iter(read["counterexamples"]), None)
     if read["counterexample"] is not None:
         assert list(read["counterexample"]) == ["property", "length", "initial", "steps"]
@@ -146,7 +146,7 @@ def test_a_result_by_hand() -> None:
             {"name": "type_ok", "kind": "invariant", "verdict": "undecided", "length": None},
             {"name": "not_too_many", "kind": "invariant", "verdict": "violated", "length": 3},
         ],
-        "actions": [{"name": "up", "enabled": 3, "taken": 6, "new_states": 5}],
+        "actions": [{"name": "up", "enabled": 3, "taken": 6, "new_states": 5, "bounded": 0}],
         "counterexample": {
             "property": "not_too_many",
             "length": 3,
@@ -343,3 +343,13 @@ def test_a_result_does_not_depend_on_how_strings_hash() -> None:
     ]
     assert outputs[0] == outputs[1]
     assert [json.loads(line)["counterexample"]["property"] for line in outputs[0][:2]] == ["type_ok", "type_ok"]
+
+
+@pytest.mark.parametrize("engine", ["reference", "local"])
+def test_a_report_that_holds_says_what_a_bound_cut_off(engine: str) -> None:
+    """In how many states, by action; where the sum is 2, six states of ten. Without such a state it says nothing."""
+    cut, whole = (check(Counters(closed_at=closed), engine=engine) for closed in (2, 1000))
+    assert "\n  bounded     up in 6 states\n" in str(cut)
+    assert [each["bounded"] for each in cut.to_json()["actions"]] == [6]
+    assert "bounded" not in str(whole)
+    assert [each["bounded"] for each in whole.to_json()["actions"]] == [0]

@@ -174,7 +174,9 @@ def test_a_bounded_state_is_no_deadlock() -> None:
 def test_coverage_counts_steps() -> None:
     """How often each action was enabled and taken. Which action first reached a state is unknown."""
     found = simulate(Counters(counters=1, top=3), runs=10, seed=1)
-    assert [vars(each) for each in found.actions] == [{"name": "up", "enabled": 30, "taken": 30, "new_states": None}]
+    assert [vars(each) for each in found.actions] == [
+        {"name": "up", "enabled": 30, "taken": 30, "new_states": None, "bounded": None}
+    ]
 
 
 # Witnesses.

@@ -301,8 +301,8 @@ def test_json_is_as_promised(ask: Ask) -> None:
             {"name": "full", "kind": "sometimes", "verdict": "witnessed", "length": 4},
         ],
         "actions": [
-            {"name": "press", "enabled": 4, "taken": 4, "new_states": 4},
-            {"name": "reset", "enabled": 3, "taken": 3, "new_states": 0},
+            {"name": "press", "enabled": 4, "taken": 4, "new_states": 4, "bounded": 0},
+            {"name": "reset", "enabled": 3, "taken": 3, "new_states": 0, "bounded": 0},
         ],
         "counterexample": {
             "property": "never_beyond",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import pytest
@@ -207,6 +209,70 @@ def test_state_mappings_behave_like_dicts(operations: list[tuple[str, Any]]) -> 
                 committed = {"till": now["till"], "price": dict(now["price"]), "stock": dict(now["stock"])}
         assert {"till": s.till, "price": dict(s.price), "stock": dict(s.stock)} == now
         assert list(s.stock) == [key for key in ("pear", "fig", "apple") if key in now["stock"]]
+
+
+@st.composite
+def _through_mappings(draw: st.DrawFn) -> tuple[str, int, str, int | None]:
+    """What is done, through which of the mappings read so far, and with which key and value."""
+    what = draw(st.sampled_from(("read", "assign", "delete", "assign all")))
+    return what, draw(st.integers(0, 9)), draw(st.sampled_from(("pear", "fig", "apple"))), draw(st.integers(0, 2))
+
+
+@pytest.mark.parametrize("name", ["price", "stock"])
+@given(st.lists(_through_mappings(), max_size=20))
+def test_a_mapping_that_was_read_stays_as_it_was(name: str, operations: list[tuple[str, int, str, int]]) -> None:
+    """Unless it is itself assigned to. The state has every assignment, through whichever mapping."""
+    _, s = opened(shop())
+    now = dict(getattr(s, name))
+    held = [(getattr(s, name), dict(now))]
+    for what, number, key, value in operations:
+        through, expected = held[number % len(held)]
+        match what:
+            case "read":
+                held.append((getattr(s, name), dict(now)))
+            case "assign":
+                through[key] = now[key] = expected[key] = value
+            case "delete" if name == "stock" and key in expected:
+                del through[key], expected[key]
+                now.pop(key, None)
+            case "assign all":
+                setattr(s, name, through)
+                now = dict(expected)
+        s.till = (s.till + 1) % 10
+        assert [dict(each) for each, _ in held] == [kept for _, kept in held]
+        assert dict(getattr(s, name)) == now
+
+
+def test_states_are_equal_by_their_variables() -> None:
+    """As plain values and mappings are; a state equals nothing else."""
+    (_, one), (_, other) = opened(laid_out := shop()), opened(laid_out)
+    assert one == other
+    other.stock["fig"] = 2
+    assert one != other
+    one.stock = {"fig": 2}
+    assert one == other
+    one.till = 1
+    assert one != other
+    assert one not in (None, {"till": 1}, layout(till=integers(0, 9)))
+
+
+@pytest.mark.parametrize(
+    "ask", [hash, copy.copy, copy.deepcopy, pickle.dumps, lambda s: {s}, cache(lambda s: s.till)]
+)
+def test_a_state_is_no_element_key_or_copy(ask: Callable[[Any], Any]) -> None:
+    """The error says in one line what to use instead."""
+    _, s = opened(shop())
+    with pytest.raises(SpecificationError, match=r"^a state .*, such as \(s\.a, s\.b\)") as refused:
+        ask(s)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_state_prints_its_variables() -> None:
+    """And no address."""
+    _, s = opened(shop())
+    s.stock["fig"] = None
+    expected = "State(till=0, price={'pear': 0, 'fig': 0, 'apple': 0}, stock={'fig': None})"
+    assert str(s) == repr(s) == expected
 
 
 # Refusals.

@@ -28,6 +28,7 @@ def comparable(found: Exploration) -> dict[str, Any]:
         "enabled": [each.enabled for each in found.coverage],
         "taken": [each.taken for each in found.coverage],
         "changing": [each.changing for each in found.coverage],
+        "bounded": [each.bounded for each in found.coverage],
         "new states": sum(each.new_states for each in found.coverage),
         "discoveries": {
             number: (each.length, each.path[0], list(each.path[1])) for number, each in found.discoveries.items()

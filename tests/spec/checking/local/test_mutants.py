@@ -626,7 +626,13 @@ DEAR: dict[str, tuple[str, Fault]] = {
     ),
     "a bound is taken for a deadlock": (
         "a bound that is no deadlock",
-        in_kernel(expanding, "expand", "not closed and not asks", "not asks", within="_take_steps"),
+        in_kernel(
+            expanding, "expand", "outcome == USUAL:", "outcome == USUAL or outcome == CLOSED:", within="_take_steps"
+        ),
+    ),
+    "a bound is counted for each step that it forbids": (
+        "a bound that is no deadlock",
+        in_kernel(expanding, "expand", "its != forbidden", "its >= 0", within="_send_off"),
     ),
     "inherited bits move by one": (
         "several broken",

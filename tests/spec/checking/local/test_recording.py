@@ -344,7 +344,7 @@ def test_outcomes_equal_those_of_plain_values(name: str) -> None:
         expansion = recording.model.expand(state)
         assert (len(expansion.steps) == 3) == (expected in (ENABLED, LEFT))
         assert all((step.after is None) == (expected == LEFT) for step in expansion.steps)
-        assert expansion.closed == (expected == CLOSED)
+        assert bool(expansion.bounded) == (expected == CLOSED)
 
 
 def test_properties_answer_as_on_plain_values() -> None:

@@ -78,9 +78,8 @@ def answer(engine: Engine, specification: Specification, **bounds: Any) -> Explo
     """The findings of an engine, which must also report every level."""
     model, progress = Model(specification), list[Statistics]()
     found = engine.explore(model, Options(tuple(range(len(model.properties))), **bounds), progress.append)
-    assert {statistics.depth for statistics in progress if not statistics.doing} == set(
-        range(1, found.statistics.depth + 1)
-    )
+    depths = {statistics.depth for statistics in progress}
+    assert depths - {0} == set(range(1, found.statistics.depth + 1)), "0 means before the first level"
     return found
 
 
@@ -90,7 +89,7 @@ def outcome(found: Exploration, by_action: bool = True) -> dict[str, Any]:
     return {
         "ended": found.ended,
         "statistics": found.statistics[:4],
-        "coverage": [(each.enabled, each.taken, each.changing) for each in found.coverage],
+        "coverage": [(each.enabled, each.taken, each.changing, each.bounded) for each in found.coverage],
         "new states": new_states if by_action else sum(new_states),
         "discoveries": {
             number: (each.length, each.path[0], list(each.path[1])) for number, each in found.discoveries.items()

@@ -69,7 +69,7 @@ def breaks(model: Model, number: int, path: Path) -> bool:
         state = taken.after
     if model.properties[number].name == DEADLOCK:
         expansion = model.expand(state)
-        return not expansion.steps and not expansion.closed
+        return not expansion.steps and not expansion.bounded
     return bool(model.found_in(state, in_states))
 
 

@@ -230,7 +230,7 @@ def breaks(model: Model, path: Trace) -> bool:
             return number in taken.found
     if path.broken == "deadlock":
         expansion = model.expand(states[-1])
-        return not expansion.steps and not expansion.closed
+        return not expansion.steps and not expansion.bounded
     return number in model.found_in(states[-1], [number])
 
 
