@@ -411,7 +411,8 @@ class _Search:
         if self.symmetry is None:
             return
         began = time.perf_counter()
-        self.symmetry.spot_check(sample_of(self.visited.parts(len(self.visited.levels)), SPOT_CHECKS))
+        newest = self.visited.parts(len(self.visited.levels))
+        self.symmetry.spot_check(sample_of(newest, SPOT_CHECKS), self.visited.size)
         self.python += time.perf_counter() - began
 
     # Discoveries.
