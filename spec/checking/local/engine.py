@@ -406,7 +406,8 @@ class _Search:
         began = time.perf_counter()
         if self.samples.needed:
             for state in self.visited.some(len(self.visited.levels), OF_A_LEVEL)[:OF_A_LEVEL].tolist():
-                self.samples.compare(state)
+                if self.samples.are_afforded(self.visited.size):
+                    self.samples.compare(state)
             self.python += time.perf_counter() - began
         if self.symmetry is None:
             return
