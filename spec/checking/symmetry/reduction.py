@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 ALWAYS: Final = 1_000
 """The states that are compared in any case, for engines that learn no paths: the first ones."""
-AFFORDED: Final = 150_000
-"""Evaluations that these comparisons may take: less than a second. In a state of a large system there are many."""
+AFFORDED: Final = 200_000
+"""The evaluations that these comparisons may take: a second or two. In a state of a large system there are many."""
 RARELY: Final = 5
 """Later, one of so many states is compared, for each repetition that this takes."""
 FIRST_CHECKED: Final = 256
