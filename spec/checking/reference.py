@@ -113,7 +113,7 @@ class _Search:
         while True:
             self.depth += 1
             if self.symmetry:
-                self.symmetry.examine(level)
+                self.symmetry.examine([*map(self.pack, level)])
             self.judge_states(level)
             self.last_complete = self.report("interrupted", len(level))
             self.levels.append(self.last_complete.statistics)

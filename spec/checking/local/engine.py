@@ -407,12 +407,14 @@ class _Search:
         began = time.perf_counter()
         if self.samples.needed:
             for state in self.visited.some(len(self.visited.levels), OF_A_LEVEL)[:OF_A_LEVEL].tolist():
-                self.samples.compare(state)
+                if self.samples.are_afforded(self.visited.size):
+                    self.samples.compare(state)
             self.python += time.perf_counter() - began
         if self.symmetry is None:
             return
         began = time.perf_counter()
-        self.symmetry.spot_check(sample_of(self.visited.parts(len(self.visited.levels)), SPOT_CHECKS))
+        newest = self.visited.parts(len(self.visited.levels))
+        self.symmetry.spot_check(sample_of(newest, SPOT_CHECKS), self.visited.size)
         self.python += time.perf_counter() - began
 
     # Discoveries.

@@ -15,7 +15,11 @@ from spec.checking.local.tables import DecisionTables
 from spec.checking.model import OpaqueRuleFound
 
 OF_A_LEVEL = 8
-"""States of each level that are compared."""
+"""States of each level that are compared, if the number of all states affords it."""
+FIRST = 20_000
+"""Plain evaluations that are always afforded; they take less than a second."""
+LATER = 40
+"""The number of explored states for which one more is afforded: exploring so many takes several times as long."""
 
 
 class FoldSamples:
@@ -25,6 +29,7 @@ class FoldSamples:
         self._tables = tables
         self.states = 0
         """The number of states compared so far."""
+        self._evaluations = 0
 
     @property
     def needed(self) -> bool:
@@ -38,6 +43,10 @@ class FoldSamples:
             return ""
         rules = ", ".join(sorted(self._tables.recorder.folding))
         return f"{rules}: compared with plain evaluation in {self.states:,} states, up to {OF_A_LEVEL} of each level"
+
+    def are_afforded(self, distinct: int) -> bool:
+        """Whether another state may be compared, of so many."""
+        return self._evaluations < FIRST + distinct // LATER
 
     def compare(self, state: Sequence[int]) -> None:
         """Compare the rules that fold in a state, given by its words, and properties in the steps from it.
@@ -64,6 +73,7 @@ class FoldSamples:
         self.states += 1
 
     def _compare(self, number: int, registers: Sequence[int]) -> None:
+        self._evaluations += 1
         outcome = self._tables.outcome(number, registers)
         if outcome < 0:  # not learned, or expanded plainly
             return

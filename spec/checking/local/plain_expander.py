@@ -80,13 +80,13 @@ class PlainExpander:
         coverage = tuple(Coverage() for _ in self.model.actions)
         successors: dict[bytes, int] = {}
         for packed in states:
+            if self.symmetry is not None and (acting or in_states):
+                self.symmetry.examine([PackedState.of_bytes(self.model.layout, packed).number], counted=acting)
             if in_states:
                 self.judge(packed, in_states, found.in_states)
             if acting:
                 for after, action in self.expand(packed, in_steps, found.in_steps, coverage):
                     successors[after] = min(action, successors.get(after, action))
-                if self.symmetry is not None:
-                    self.symmetry.examine([self.unpack(packed)])
         return successors, coverage
 
     def expand(

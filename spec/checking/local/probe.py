@@ -32,6 +32,9 @@ CHEAP: Final = 0.5
 """A state that is learned in this share of the time that plain Python takes for it: learning pays at once."""
 FALLING: Final = 0.4
 """The share of the first states' new paths that later ones may have if learning is expected to pay in the end."""
+DEAR: Final = 5.0
+"""A state that still takes so many times as long to learn: falling numbers of paths promise nothing yet, since few
+states were learned in the time that there was."""
 TRIED: Final = 10
 """In place of `recording.TRIED`, since few states are learned."""
 ABSENT: Final = 20
@@ -117,8 +120,9 @@ class Probe:
             return False
         self._at_first = self._at_first or fmean(each.paths for each in learned[: len(learned) // 4 + 1])
         later = learned[len(learned) // 2 :]
+        seconds_each = fmean(each.seconds for each in later)
         falling = fmean(each.paths for each in later) < FALLING * self._at_first
-        pays = falling or fmean(each.seconds for each in later) < cheap
+        pays = seconds_each < cheap or (falling and seconds_each < DEAR / CHEAP * cheap)
         return pays and self._can_afford(worked, chosen[0])
 
     def _can_afford(self, worked: float, state: Values) -> bool:

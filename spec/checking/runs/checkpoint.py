@@ -40,7 +40,7 @@ def checkpoint_of(model: Model, commit: Commit) -> Checkpoint:
         tuple(Coverage(**commit.coverage[action.name]) for action in model.actions),
         discovered_in(model, commit.findings),
         Jobs(commit.job_levels, commit.job_workers),
-        ComparisonCounts(commit.compared_states, frozenset(commit.by_permutations)),
+        ComparisonCounts(commit.compared_states, frozenset(commit.by_permutations), commit.left_out),
     )
 
 
@@ -60,6 +60,7 @@ def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: 
         tuple(sorted(model.opaque_rules)),
         checkpoint.compared.states,
         tuple(sorted(checkpoint.compared.by_permutations)),
+        checkpoint.compared.left_out,
     )
 
 

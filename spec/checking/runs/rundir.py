@@ -107,6 +107,7 @@ class Commit:
     """`Model.opaque_rules` when the level was expanded."""
     compared_states: int = 0
     by_permutations: Sequence[str] = ()
+    left_out: int = 0
     """The comparisons under symmetry: see `spec.checking.symmetry.renamings`."""
 
     @property

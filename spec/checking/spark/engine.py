@@ -294,9 +294,11 @@ class _Search:
             raise failed(self.model, failure, level, self.predecessors, wanted, self.work.symmetry)
         if report.out_of_memory:
             raise OutOfMemory
+        level, distinct = before.level + 1, before.distinct + sum(file.rows for file in report.files)
         if self.work.symmetry:
-            self.work.symmetry.spot_check(sample(words_of(report.sample, self.work.width), SPOT_CHECKS))
-        level = before.level + 1
+            some = sample(words_of(report.sample, self.work.width), SPOT_CHECKS)
+            self.work.symmetry.spot_check(some, distinct)
+            report.compared = report.compared.besides(self.work.comparisons())
         coverage = {
             action.name: {figure: before.coverage[action.name][figure] + new for figure, new in vars(more).items()}
             for action, more in zip(self.model.actions, report.coverage, strict=True)
@@ -310,7 +312,7 @@ class _Search:
             level,
             files,
             before.generated + report.generated,
-            before.distinct + sum(file.rows for file in files),
+            distinct,
             time.perf_counter() - self.began,
             coverage,
             findings,
@@ -319,6 +321,7 @@ class _Search:
             tuple(sorted(self.model.opaque_rules)),
             before.compared_states + report.compared.states,
             tuple(sorted({*before.by_permutations, *report.compared.by_permutations})),
+            before.left_out + report.compared.left_out,
         )
         self.directory.commit(commit)
         return commit

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import chain
 
 import numpy as np
 
@@ -17,8 +16,7 @@ from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.report import Report
 from spec.checking.spark.work import Work
 from spec.checking.states.packed import ManyStates, Words, bytes_of, words_of
-from spec.checking.symmetry.reduction import COMPARED, Symmetry
-from spec.checking.symmetry.renamings import ComparisonCounts
+from spec.checking.symmetry.reduction import ALWAYS, Symmetry
 
 OFTEN = 64
 """States between two checks of the remaining memory."""
@@ -61,15 +59,11 @@ class PlainWork(Work):
             found = self._expander.judge(packed, wanted, report)
             wanted = [number for number in wanted if number not in found]
 
-    def compare(self, parts: Sequence[ManyStates], before: int, share: float) -> ComparisonCounts:
-        """Compare the states, until enough states have been compared, see `Work`."""
-        if self.symmetry is None:
-            return ComparisonCounts()
-        room = int(max(0, COMPARED - before) * share)
-        few = sorted(chain.from_iterable(bytes_of(part[:]) for part in parts))[:room]
-        for packed in few:
-            self.symmetry.examine_state(self._expander.unpack(packed))
-        return self.by_permutations.besides(ComparisonCounts(len(few)))
+    def compare(self, parts: Sequence[ManyStates], before: int, share: float) -> None:
+        """Compare some of the states, see `Work`."""
+        if self.symmetry is not None:
+            states = sorted(int.from_bytes(each, "big") for part in parts for each in bytes_of(part[:]))
+            self.symmetry.examine(states, int(max(0, ALWAYS - before) * share))
 
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
         """The lowest predecessors of the targets among these states, see `Work`."""

@@ -69,23 +69,21 @@ class Work(ABC):
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
         """Evaluate properties in the newest level, which is complete."""
 
-    def compare(self, parts: Sequence[ManyStates], before: int, share: float) -> ComparisonCounts:
-        """Compare new states one by one, if the work learns no paths, and return the counts.
+    def compare(self, parts: Sequence[ManyStates], before: int, share: float) -> None:  # noqa: B027 - most learn paths
+        """Compare new states one by one, as `Symmetry.examine` does, if the work learns no paths.
 
         Args:
             parts: the states.
             before: how many were compared before.
-            share: the fraction of the remaining comparisons that is for these states.
+            share: the fraction of the states compared in any case that is for these.
 
         Raises:
             UsageError: values are distinguished.
         """
-        return self.by_permutations
 
-    @property
-    def by_permutations(self) -> ComparisonCounts:
-        """The rules compared only under permutations, see `ComparisonCounts`."""
-        return self.symmetry.renamings.compared._replace(states=0) if self.symmetry else ComparisonCounts()
+    def comparisons(self) -> ComparisonCounts:
+        """The comparisons since this was last asked."""
+        return self.symmetry.renamings.news() if self.symmetry else ComparisonCounts()
 
     @abstractmethod
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:

@@ -68,7 +68,7 @@ class WorkerState:
             moved = by_bucket(found, self.work.words, buckets)
             self.work.release()
             yield moved
-        report.compared = report.compared.besides(self.work.by_permutations)
+        report.compared = report.compared.besides(self.work.comparisons())
 
     def settle(
         self,
@@ -96,9 +96,8 @@ class WorkerState:
             for coverage, new in zip(report.coverage, new_states, strict=True):
                 coverage.new_states += int(new)
         parts = visited_buckets.visited.parts(1)
-        report.compared = report.compared.besides(
-            self.work.compare(parts, compared, len(buckets) / self.directory.buckets)
-        )
+        self.work.compare(parts, compared, len(buckets) / self.directory.buckets)
+        report.compared = report.compared.besides(self.work.comparisons())
         if self.work.symmetry and not self.work.is_plain:
             report.sample += sample_of(parts, SPOT_CHECKS)
         files = self.directory.write_parts(level + 1, parts, at_once=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from spec.checking.model import Model
@@ -25,7 +25,7 @@ class Image(NamedTuple):
     above: int
     """It is in use if the guard's code is greater."""
 
-    def of(self, codes: Sequence[int] | Mapping[int, int]) -> int:
+    def of(self, codes: UsedCodes) -> int:
         """The code for its slot, in a state with these codes by slot."""
         code = codes[self.source]
         return self.codes[code] if self.guard < 0 or codes[self.guard] > self.above else code
@@ -39,73 +39,66 @@ class NotSymmetric(Exception):
         self.variable, self.cause = variable, cause
 
 
+class UsedCodes(dict[int, int]):
+    """The codes of a packed state by slot, without the zeros; any other slot has the code 0."""
+
+    def __missing__(self, _: int) -> int:
+        return 0
+
+
 class Codes:
     """Packed states slot by slot."""
 
     def __init__(self, layout: Layout):
-        self.shifts = [
-            ((layout.words - 1 - place.word) * WORD + place.shift, (1 << place.width) - 1) for place in layout.slots
-        ]
-        """The place of each slot's code: how far it is shifted, and its mask."""
+        self.shifts = [(layout.words - 1 - place.word) * WORD + place.shift for place in layout.slots]
+        """How far each slot's code is shifted."""
+        self._slot_at = [-1] * (WORD * layout.words)
+        """By bit, the slot that it belongs to."""
+        for slot, (shift, place) in enumerate(zip(self.shifts, layout.slots, strict=True)):
+            self._slot_at[shift : shift + place.width] = [slot] * place.width
 
-    def unpack(self, packed: int) -> list[int]:
-        """The code in each slot."""
-        return [packed >> shift & mask for shift, mask in self.shifts]
-
-    def pack(self, codes: Iterable[int]) -> int:
-        """The state with these codes."""
-        return sum(code << shift for code, (shift, _) in zip(codes, self.shifts, strict=True))
+    def unpack(self, packed: int) -> UsedCodes:
+        """The codes. Most slots of a large state, such as those of messages that were not sent, have the code 0."""
+        found, shifts, slot_at = UsedCodes(), self.shifts, self._slot_at
+        while packed:
+            slot = slot_at[packed.bit_length() - 1]
+            shift = shifts[slot]
+            code = found[slot] = packed >> shift
+            packed ^= code << shift
+        return found
 
 
 class Permuted:
-    """The effect of a permutation on packed states; its effect on the bits of a cell is computed once.
+    """The effect of a permutation on packed states.
 
     Args:
-        images: by slot. A slot and its guard are in one cell.
+        images: by slot.
     """
 
     def __init__(self, layout: Layout, images: Sequence[Image]):
-        shifts = Codes(layout).shifts
-        self.sources = [0] * len(layout.cells)
-        """By cell, the bits of the cells from which its content comes."""
-        self._codes_of = [[(slot, *shifts[slot]) for slot in slots] for slots in _slots_by_cell(layout)]
-        """By cell, its slots: the number, and where the code is."""
-        self._from: list[list[tuple[int, Image]]] = [[] for _ in layout.cells]
-        """By cell, the images of its slots, and where the new codes are."""
-        for slot, image in enumerate(images):
-            source = layout.slots[image.source].cell
-            self._from[source].append((shifts[slot][0], image))
-            self.sources[layout.slots[slot].cell] |= layout.cells[source].mask
-        self._known: list[tuple[int, dict[int, int]]] = [(cell.mask, {}) for cell in layout.cells]
-        self._last = 0, self._sum_of_parts(0)
-        """The latest state and its image: a state is asked for once for each action and property."""
+        self._codes = Codes(layout)
+        by_source = sorted(
+            (image.source, shift, image) for shift, image in zip(self._codes.shifts, images, strict=True)
+        )
+        self._to = [(shift, image.codes) for _, shift, image in by_source]
+        """By slot, where its new code is, and the new codes."""
+        self._of_zeros = [each for each in by_source if each[2].codes[0]]
+        """The slots whose code 0 becomes another, with the same."""
 
     def of(self, packed: int) -> int:
         """The image of a packed state."""
-        if packed != self._last[0]:
-            self._last = packed, self._sum_of_parts(packed)
-        return self._last[1]
+        return self.of_codes(self._codes.unpack(packed))
 
-    def _sum_of_parts(self, packed: int) -> int:
-        taken = 0
-        for cell, (mask, known) in enumerate(self._known):
-            bits = packed & mask
-            found = known.get(bits)
-            if found is None:
-                found = known[bits] = self._found(cell, bits)
-            taken |= found
-        return taken
-
-    def _found(self, cell: int, bits: int) -> int:
-        codes = {slot: bits >> shift & mask for slot, shift, mask in self._codes_of[cell]}
-        return sum(image.of(codes) << shift for shift, image in self._from[cell])
-
-
-def _slots_by_cell(layout: Layout) -> list[list[int]]:
-    found: list[list[int]] = [[] for _ in layout.cells]
-    for slot, place in enumerate(layout.slots):
-        found[place.cell].append(slot)
-    return found
+    def of_codes(self, codes: UsedCodes) -> int:
+        """The image, packed, of a state with these codes."""
+        found, to = 0, self._to
+        for slot, code in codes.items():
+            shift, new = to[slot]
+            found |= new[code] << shift
+        for slot, shift, image in self._of_zeros:
+            if slot not in codes:
+                found |= image.of(codes) << shift
+        return found
 
 
 def images(model: Model, permutation: Permutation) -> tuple[Image, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from spec.checking.symmetry.images import Codes, Image
+from spec.checking.symmetry.images import Codes, Image, Permuted, UsedCodes
 from spec.language.state import Layout
 
 
@@ -46,13 +46,15 @@ class MinimumImage:
         self.tree = PermutationNode(self.images, tuple(range(len(self.images))))
         """The permutations by their effect on the first slot, the second, and so on."""
         self._codes = Codes(layout)
+        self._permuted = [Permuted(layout, each) for each in self.images]
 
     def representative(self, packed: int) -> int:
         """The least state in the orbit of a packed state."""
         codes = self._codes.unpack(packed)
-        return self._codes.pack(image.of(codes) for image in self.images[self._best(codes)])
+        best = self._best(codes)
+        return self._permuted[best].of_codes(codes) if best else packed
 
-    def _best(self, codes: Sequence[int]) -> int:
+    def _best(self, codes: UsedCodes) -> int:
         """A permutation that maps a state to the least of its orbit."""
         left = [self.tree]
         while len(left) > 1 or len(left[0].permutations) > 1:

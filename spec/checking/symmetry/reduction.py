@@ -8,34 +8,27 @@ listed; its representative is a canonical form (`spec.checking.symmetry.canonica
 
 That orbits may be merged is not assumed but verified by comparison (`spec.checking.symmetry.renamings`): for each
 learned path, or state by state for its successors and properties.
+
+Comparing a state takes several expansions of it, so states that are expanded one by one are not all compared: the
+first `ALWAYS` are, and then as many as keep comparing under a fifth of the run. The choice depends on the states, not
+on the clock. So a verdict that one run refuses because of them is refused in every run.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from spec.checking.exploration import OnProgress, Statistics, split_properties
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path, Transition
 from spec.checking.states.packed_state import PackedState
+from spec.checking.states.splitmix import MASK, mixed
 from spec.checking.symmetry.group import every_permutation, generators, order, sorts_in
 from spec.checking.symmetry.images import Image, NotSymmetric, Permuted, images
 from spec.checking.symmetry.minimum import MinimumImage
-from spec.checking.symmetry.renamings import (
-    ACTION,
-    ENABLED,
-    OF_STATE,
-    OF_STEP,
-    ComparisonCounts,
-    Evaluation,
-    Probe,
-    Renamings,
-    place_of,
-    refused,
-)
+from spec.checking.symmetry.renamings import Probe, Renamings, place_of, refused
 from spec.language.allowed_values import within
 from spec.language.anonymous import ValuesDistinguished, anonymity
 from spec.language.domains import Domain
@@ -47,8 +40,16 @@ from spec.language.state import Values
 if TYPE_CHECKING:
     from spec.checking.symmetry.canonical import Canonical
 
-COMPARED: Final = 100_000
-"""The most states that are compared one by one, for engines that learn no paths."""
+ALWAYS: Final = 1_000
+"""The states that are compared in any case, for engines that learn no paths: the first ones."""
+AFFORDED: Final = 200_000
+"""The evaluations that these comparisons may take: a second or two. In a state of a large system there are many."""
+RARELY: Final = 5
+"""Later, one of so many states is compared, for each repetition that this takes."""
+FIRST_CHECKED: Final = 256
+"""The states that are compared in any case besides learned paths: a few of each level."""
+CHECKED: Final = 1_000
+"""Later, one of so many: compiled code explores a thousand states in the time of comparing a few."""
 LISTED: Final = 24
 """A group with more permutations is not listed. With 24 of them a canonical form takes up to 2.6 times as long as the
 least image; with 120, a quarter of its time or less, for states of two words or more."""
@@ -82,8 +83,11 @@ class Symmetry:
         self.order = order(self.sorts)
         """The number of permutations."""
         self._report = self._telling(on_progress)
+        self._window = model.window()
         self._examined = set[int]()
-        """The packed states that were compared one by one."""
+        """The packed states that were compared because they are expanded one by one."""
+        self._evaluations = self._checked = 0
+        """How many evaluations that took; and the number of states that were compared besides learned paths."""
         self._require_listed()
         try:
             probes = self._prepare()
@@ -220,45 +224,61 @@ class Symmetry:
 
     # State by state.
 
-    def examine(self, level: Sequence[Values]) -> None:
-        """Compare the states of a level, until enough states have been compared.
+    def examine(self, states: Sequence[int], always: int | None = None, *, counted: bool = True) -> None:
+        """Compare some of the states of a level that are expanded one by one: those that `ALWAYS` and `RARELY` say.
+
+        Args:
+            states: the packed states, in order.
+            always: how many are compared if `AFFORDED` allows it; by default the rest of `ALWAYS`.
+            counted: whether to count the others as left out.
 
         Raises:
             UsageError: the steps or properties of a state distinguish the values.
         """
-        few = level[: max(0, COMPARED - self.renamings.compared.states)]
-        for state in few:
-            self.examine_state(state)
-        self.renamings.compared = self.renamings.compared.besides(ComparisonCounts(len(few)))
+        room = max(0, ALWAYS - len(self._examined)) if always is None else always
+        left_out = 0
+        for number, state in enumerate(states):
+            if state in self._examined:
+                continue
+            if (number < room and self._evaluations < AFFORDED) or self._is_chosen(state):
+                self._examined.add(state)
+                self.renamings.compare_state(state, self.in_states, self.in_steps)
+                self._evaluations += self.renamings.repetitions * self._present(state)
+            else:
+                left_out += counted
+        self.renamings.leave_out(left_out)
 
-    def spot_check(self, states: Iterable[bytes]) -> None:
-        """Compare a few states of a level under permutations, besides learned paths; see `packed.sample`."""
-        for packed in sorted(states):
-            self.examine_state(PackedState.of_bytes(self.model.layout, packed).values, anonymously=False)
+    def _present(self, state: int) -> int:
+        """How many instances of actions and properties there are in a packed state."""
+        s = self._window.load(self.model.layout.unpack(state))
+        number = sum(self.model.properties[each].instances.size for each in self.in_states)
+        for action in self.model.actions:
+            try:
+                number += len(action.present(s).numbers)
+            except (Exception, SystemExit):  # a range failed, which ends the run in this state
+                continue
+        return number
 
-    def examine_state(self, state: Values, *, anonymously: bool = True) -> None:
-        """Compare the steps and properties of one state, unless that was done before.
+    def _is_chosen(self, state: int) -> bool:
+        """Whether this state is one of the few that are compared, however many there are."""
+        return mixed(state % MASK) < MASK // (RARELY * self.renamings.repetitions)
+
+    def spot_check(self, states: Iterable[bytes], distinct: int) -> None:
+        """Compare a few states of a level under permutations, besides learned paths.
+
+        Args:
+            states: a `packed.sample` of the level.
+            distinct: the number of all states so far.
 
         Raises:
-            UsageError: they distinguish the values.
+            UsageError: the steps or properties of a state distinguish the values.
         """
-        packed = self.model.layout.pack(state)
-        if packed in self._examined:
-            return
-        self._examined.add(packed)
-        compare = partial(self.renamings.compare_once, anonymously=anonymously)
-        properties = self.model.properties
-        for number in self.in_states:
-            for index in range(properties[number].instances.size):
-                compare(Evaluation(OF_STATE, number, index, packed, packed))
-        for action, described in enumerate(self.model.actions):
-            for instance in range(described.instances.size):
-                came_of_it, after = compare(Evaluation(ACTION, action, instance, packed, packed))
-                if came_of_it == ENABLED:
-                    for number in self.in_steps:
-                        for index in range(properties[number].instances.size):
-                            step = action, instance
-                            compare(Evaluation(OF_STEP, number, index, after, packed, step))
+        room = FIRST_CHECKED + distinct // CHECKED - self._checked
+        few = sorted(states)[: max(0, room)]
+        for packed in few:
+            state = PackedState.of_bytes(self.model.layout, packed).number
+            self.renamings.compare_state(state, self.in_states, self.in_steps, anonymously=False)
+        self._checked += len(few)
 
     def _examine_initial_states(self) -> None:
         pack, renamings = self.model.layout.pack, self.renamings

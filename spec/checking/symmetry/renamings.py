@@ -2,9 +2,10 @@
 
 An evaluation is an instance of an action or property, in a state. Engines that learn compare each path once, in the
 state in which it was recorded: a path is a whole computation, and all states that agree in what it read share its
-outcome. Other engines compare state by state.
+outcome. Other engines compare state by state, a rule with all its instances at a time: its steps in an image of the
+state must be the images of its steps.
 
-The evaluation is repeated in two ways, and must have the same outcome:
+It is repeated in two ways, and must have the same outcome:
 
 - With *anonymous* values (`spec.language.anonymous`), which support only equality. An evaluation with the same
   outcome there has it whatever the names are. It is repeated once for each value as which they may hash, so that no
@@ -18,15 +19,14 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterable, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from inspect import unwrap
-from operator import or_
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from spec import language
-from spec.checking.model import Model
+from spec.checking.model import EvaluationFailed, Model
 from spec.checking.symmetry.group import described, sorts_in
 from spec.checking.symmetry.images import Permuted
 from spec.language.anonymous import Anonymous, ValuesDistinguished, anonymity, with_article
@@ -42,17 +42,19 @@ from spec.language.errors import (
 )
 from spec.language.permutations import Permutation, Sorts
 
+T = TypeVar("T")
+
 REMEDY: Final = "compare values of the state only with each other, not with constants, or leave out --symmetry"
 """Advice to the author."""
 SPOT_CHECKS: Final = 8
-"""States of each level that are compared under permutations, besides learned paths. In an image of its state a path
+"""States of a level that are compared under permutations, besides learned paths. In an image of its state a path
 may read more, if it iterates a set in another order: then one state does not represent all states of the path."""
-REMEMBERED: Final = 200_000
-"""The most evaluations whose reads are remembered after the comparison."""
 LIBRARY_PACKAGES: Final = (Path(language.__file__).parent, Path(__file__).parent)
 """Folders of code that calls an author's code or is called by it. The top folder of Python's library counts too."""
 ACTION, OF_STATE, OF_STEP = "action", "state", "step"
 USUAL, FOUND, ENABLED, CLOSED, LEFT, FAILED, ASKS = "usual", "found", "enabled", "closed", "left", "failed", "asks"
+OUTSIDE: Final = -1
+"""In place of the packed state after a step that leaves the domains."""
 
 
 class Probe(NamedTuple):
@@ -98,6 +100,16 @@ EvaluationOutcome = tuple[str, int]
 """The outcome of an evaluation; and for an enabled action the packed state after it, otherwise 0."""
 
 
+class RuleOutcome(NamedTuple):
+    """What an action or property does in a state, with all its instances."""
+
+    decided: bool
+    """Whether the property is decided; or whether a bound forbids the action."""
+    steps: Mapping[int, tuple[int, tuple[int, ...]]]
+    """By instance, each step of the action: the packed state after it, OUTSIDE if a value leaves its domain; and the
+    properties of steps that it decides."""
+
+
 class ComparisonCounts(NamedTuple):
     """The comparisons so far, as far as they are counted."""
 
@@ -106,10 +118,16 @@ class ComparisonCounts(NamedTuple):
     by_permutations: frozenset[str] = frozenset()
     """Actions and properties that made text or numbers from names, and sorts whose values have names throughout: only
     permutations can test these."""
+    left_out: int = 0
+    """States that were expanded in plain Python, by no learned path, and not compared."""
 
     def besides(self, other: ComparisonCounts) -> ComparisonCounts:
         """The sum of both."""
-        return ComparisonCounts(self.states + other.states, self.by_permutations | other.by_permutations)
+        return ComparisonCounts(
+            self.states + other.states,
+            self.by_permutations | other.by_permutations,
+            self.left_out + other.left_out,
+        )
 
 
 class _AsksForStep(BaseException):
@@ -129,13 +147,13 @@ class _RenamedEvaluation:
     Args:
         hashed_as: the number of the value as which the model's anonymous values hash; None if they have their names.
         probe: permutes an evaluation before it is done; None for no permutation.
+        alone: the model with each of its actions alone.
     """
 
-    def __init__(self, model: Model, hashed_as: int | None, probe: Probe | None):
-        self.model, self.hashed_as, self.probe = model, hashed_as, probe
+    def __init__(self, model: Model, hashed_as: int | None, probe: Probe | None, alone: Sequence[Model] = ()):
+        self.model, self.hashed_as, self.probe, self._alone = model, hashed_as, probe, alone
         self._here, self._before = model.window(), model.window()
         self._at = self._at_before = -1
-        self._read: tuple[set[int], set[int]] = set(), set()
         self.failure: BaseException | None = None
         """The exception of the latest evaluation."""
         self.converted = False
@@ -145,31 +163,55 @@ class _RenamedEvaluation:
         """The outcome of an evaluation, after permuting it."""
         if self.probe is not None:
             evaluation = self.probe.of(evaluation)
+        return self._named(partial(self._outcome, evaluation)) or (FAILED, 0)
+
+    def of_rule(self, kind: str, number: int, state: int, in_steps: Sequence[int]) -> RuleOutcome | None:
+        """What an action or a property of states does in the image of a packed state; None if it fails.
+
+        The steps of an action may decide properties of steps, `in_steps`.
+        """
+        image = state if self.probe is None else self.probe.states.of(state)
+        return self._named(partial(self._of_rule, kind, number, image, in_steps))
+
+    def image_of(self, kind: str, number: int, outcome: RuleOutcome) -> RuleOutcome:
+        """The outcome that a rule without preferences has here, if it has this one in the state itself."""
+        if self.probe is None or kind != ACTION:
+            return outcome
+        instances, states = self.probe.actions[number], self.probe.states
+        return outcome._replace(
+            steps={
+                instances[its]: (after if after == OUTSIDE else states.of(after), found)
+                for its, (after, found) in outcome.steps.items()
+            }
+        )
+
+    def _named(self, evaluate: Callable[[], T | None]) -> T | None:
+        """An outcome under these names; None if anonymous values are distinguished, even if that error is caught."""
+        self.failure, self.converted = None, False
         if self.hashed_as is None:
-            return self._outcome(evaluation)
+            return evaluate()
         with anonymity(self.hashed_as) as noticed:
-            found = self._outcome(evaluation)
+            found = evaluate()
             self.converted = noticed.converted
             if noticed.distinguished is not None:
                 self.failure = noticed.distinguished
-                return FAILED, 0
+                return None
         return found
 
-    def watch(self) -> None:
-        """Start recording reads."""
-        self._read = self._here.watch(), self._before.watch()
-
-    def read(self) -> tuple[int, int]:
-        """The bits of all cells read since `watch`, in the state and in the one before; before the permutation."""
-        cells, probe = self.model.layout.cells, self.probe
-        here, before = (
-            reduce(or_, (cells[at].mask if probe is None else probe.states.sources[at] for at in read), 0)
-            for read in self._read
-        )
-        return here, before
+    def _of_rule(self, kind: str, number: int, image: int, in_steps: Sequence[int]) -> RuleOutcome | None:
+        values, pack = self.model.layout.unpack(image), self.model.layout.pack
+        try:
+            if kind == OF_STATE:
+                return RuleOutcome(bool(self.model.found_in(values, [number])), {})
+            steps, closed = self._alone[number].expand(values, in_steps)
+        except EvaluationFailed as failed:
+            self.failure = failed.__cause__ or failed
+            self.model.under_way.now = None
+            return None
+        its = {each.instance: (OUTSIDE if each.after is None else pack(each.after), each.found) for each in steps}
+        return RuleOutcome(closed, its)
 
     def _outcome(self, evaluation: Evaluation) -> EvaluationOutcome:
-        self.failure = None
         if self._at != evaluation.here:
             self._here.load(self.model.layout.unpack(evaluation.here))
             self._at = evaluation.here
@@ -244,16 +286,23 @@ class Renamings:
             for sort, its in sorts_in(self.anonymous[0]).items()
             if any(type(one) is not Anonymous for one in its)
         )
-        self._known: dict[tuple[Any, ...], dict[tuple[int, int], dict[tuple[int, int], EvaluationOutcome]]] = {}
-        """The outcomes of each instance, by the bits of the states that all evaluations read, and their values."""
-        self._remembered = 0
         images = [None, *self.probes]
-        self._with_names = _RenamedEvaluation(model, None, None)
+        alone = _one_by_one(model)
+        self._with_names = _RenamedEvaluation(model, None, None, alone)
         self._anonymously = [
-            _RenamedEvaluation(each, number, images[number] if number < len(images) else None)
+            _RenamedEvaluation(each, number, images[number] if number < len(images) else None, _one_by_one(each))
             for number, each in enumerate(self.anonymous)
         ]
-        self._permuted = [_RenamedEvaluation(model, None, probe) for probe in self.probes]
+        self._permuted = [_RenamedEvaluation(model, None, probe, alone) for probe in self.probes]
+
+    def leave_out(self, states: int) -> None:
+        """Count so many states as explored and not compared."""
+        self.compared = self.compared.besides(ComparisonCounts(left_out=states))
+
+    def news(self) -> ComparisonCounts:
+        """The comparisons since this was last asked, for a report to which others are added."""
+        found, self.compared = self.compared, ComparisonCounts(by_permutations=self.compared.by_permutations)
+        return found
 
     @property
     def repetitions(self) -> int:
@@ -268,24 +317,61 @@ class Renamings:
             except (ValuesDistinguished, OutOfDomain, TypeError) as failed:
                 raise self.refused("a domain", str(failed), place_of(failed)) from failed
 
-    def compare_once(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
-        """See `compare`. It is skipped if all evaluations would read what they have read before."""
-        its = anonymously, evaluation.kind, evaluation.number, evaluation.instance, evaluation.step
-        here, before, known = evaluation.here, evaluation.before, self._known.setdefault(its, {})
-        for masks, met in known.items():
-            outcome = met.get((here & masks[0], before & masks[1]))
-            if outcome is not None:
-                return outcome if outcome[0] != ENABLED else self._with_names.outcome(evaluation)
-        every = [self._with_names, *(self._anonymously if anonymously else ()), *self._permuted]
-        for names in every:
-            names.watch()
-        outcome = self.compare(evaluation, anonymously)
-        read = [names.read() for names in every]
-        masks = reduce(or_, (one for one, _ in read)), reduce(or_, (other for _, other in read))
-        if self._remembered < REMEMBERED:
-            self._remembered += 1
-            known.setdefault(masks, {})[here & masks[0], before & masks[1]] = outcome
-        return outcome
+    def compare_state(
+        self, state: int, in_states: Sequence[int], in_steps: Sequence[int], anonymously: bool = True
+    ) -> None:
+        """Compare all that actions and these properties do in a packed state.
+
+        Raises:
+            UsageError: they distinguish values.
+        """
+        for number in in_states:
+            self._compare_rule(OF_STATE, number, state, in_steps, anonymously)
+        for number in range(len(self.model.actions)):
+            self._compare_rule(ACTION, number, state, in_steps, anonymously)
+        self.compared = self.compared.besides(ComparisonCounts(1))
+
+    def _compare_rule(self, kind: str, number: int, state: int, in_steps: Sequence[int], anonymously: bool) -> None:
+        """Compare an action or a property of states in a packed state.
+
+        Merging orbits is right if the steps of each image of a state are the images of its steps, and decide the same
+        properties. That is what is compared: one expansion under each renaming, which passes over instances that have
+        no step, instead of one evaluation of each instance under each renaming. An instance that does nothing here
+        and something in an image shows in the image's steps, so nothing is lost by not asking for it. Bounds are
+        compared as far as they matter: whether any forbids a step, which tells deadlocks apart. A range that
+        distinguishes values gives other steps; a value outside its domain is a step.
+
+        What an expansion does not tell is who is to blame: that is found instance by instance. A rule that fails is
+        also compared so, because the run may go on without the instances that fail.
+        """
+        expected = self._with_names.of_rule(kind, number, state, in_steps)
+        blamed = Evaluation(kind, number, 0, state, state)
+        if expected is None:
+            self._compare_instances(blamed, in_steps, anonymously)
+            return
+        for names in (*(self._anonymously if anonymously else ()), *self._permuted):
+            same = names.of_rule(kind, number, state, in_steps) == names.image_of(kind, number, expected)
+            if names.converted:
+                self._note([self._name_of(kind, number)])
+            if not same:
+                failure = names.failure
+                self._compare_instances(blamed, in_steps, anonymously)
+                names.failure = failure
+                raise self._refused(blamed, names)  # though no single instance gives a reason
+
+    def _compare_instances(self, it: Evaluation, in_steps: Sequence[int], anonymously: bool) -> None:
+        """Compare the action or property of this evaluation instance by instance.
+
+        Raises:
+            UsageError: one distinguishes values.
+        """
+        kind, number, _, state, _, _ = it
+        named = self.model.actions if kind == ACTION else self.model.properties
+        for instance in range(named[number].instances.size):
+            came_of_it, after = self.compare(it._replace(instance=instance), anonymously)
+            for judged in in_steps if kind == ACTION and came_of_it == ENABLED else ():
+                for index in range(self.model.properties[judged].instances.size):
+                    self.compare(Evaluation(OF_STEP, judged, index, after, state, (number, instance)), anonymously)
 
     def compare(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
         """The outcome of an evaluation, if it is the same under other names.
@@ -303,7 +389,7 @@ class Renamings:
             if names.outcome(evaluation) != self._renamed(names, outcome):
                 raise self._refused(evaluation, names)
             if names.converted:
-                self._note([self._name_of(evaluation)])
+                self._note([self._name_of(evaluation.kind, evaluation.number)])
         for names in self._permuted:
             if names.outcome(evaluation) != self._renamed(names, outcome):
                 raise self._refused(evaluation, names)
@@ -320,30 +406,31 @@ class Renamings:
     def summary(self, compared: ComparisonCounts, distinct: int | None = None) -> str:
         """The comparisons, in words: so many of the `distinct` states one by one, or else every learned path."""
         what = "every learned path" if distinct is None else "every state"
-        beyond = distinct is not None and compared.states < distinct
-        if beyond:
-            what = f"the first {compared.states:,} of {distinct:,} states"
+        if distinct is not None and compared.states < distinct:
+            what = f"{compared.states:,} of {distinct:,} states"
         images = ""
         if self.probes:
             many = f"all {len(self.probes) + 1}" if self.whole else f"{len(self.probes)}"
             images = f" and under {many} permutation{'' if many == '1' else 's'}"
             images += "" if self.whole else f" that generate{'s' if many == '1' else ''} all"
-        if images and distinct is None:
-            images += f", and {SPOT_CHECKS} states of each level under these"
+        if distinct is None and compared.states:
+            images += f", and {compared.states:,} state{'s' if compared.states > 1 else ''} one by one"
         text = f"{what} compared with anonymous values{images}"
+        if distinct is None and compared.left_out:
+            text += f"; {compared.left_out:,} states, expanded in plain Python, not compared"
         if compared.by_permutations:
             text += f"; under permutations alone, as names are read: {', '.join(sorted(compared.by_permutations))}"
         return text
 
-    def _name_of(self, evaluation: Evaluation) -> str:
-        named = self.model.actions if evaluation.kind == ACTION else self.model.properties
-        return named[evaluation.number].name
+    def _name_of(self, kind: str, number: int) -> str:
+        return (self.model.actions if kind == ACTION else self.model.properties)[number].name
 
     # Messages.
 
     def _refused(self, evaluation: Evaluation, names: _RenamedEvaluation) -> UsageError:
         """The error for an evaluation that has another outcome under these names."""
-        rule = f"{'action' if evaluation.kind == ACTION else 'property'} {self._name_of(evaluation)}"
+        kind, number = evaluation.kind, evaluation.number
+        rule = f"{'action' if kind == ACTION else 'property'} {self._name_of(kind, number)}"
         failure = names.failure
         for number, model in enumerate(self.anonymous):  # a name that is looked up is found by its hash
             here = _RenamedEvaluation(model, number, None)
@@ -375,6 +462,11 @@ class Renamings:
         named = self.model.actions if evaluation.kind == ACTION else self.model.properties
         code = getattr(unwrap(named[evaluation.number].instances[evaluation.instance].run), "__code__", None)
         return "" if code is None else f"{Path(code.co_filename).name}:{code.co_firstlineno}"
+
+
+def _one_by_one(model: Model) -> list[Model]:
+    """The model with each of its actions alone."""
+    return [model.with_actions([action]) for action in model.actions]
 
 
 def refused(model: Model, sorts: Sorts, who: str, why: str, place: str = "") -> UsageError:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from spec.checking.local.probe import Probe
+from spec.checking.local.probe import Learned, Probe
 from spec.checking.local.recording import Recorder
 from spec.checking.model import Model
 from spec.language import Size, Specification, State, Total, action, invariant, variable
@@ -93,3 +93,13 @@ def test_absent_instances_are_priced_without_twins(monkeypatch: pytest.MonkeyPat
     assert not tried
     probe.learn(STATES[0], inf)
     assert tried
+
+
+def test_falling_paths_promise_nothing_while_they_are_dear(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few states are learned in the time that there is, so the first of them say little about the rest."""
+    model = Model(FewOfMany())
+    monkeypatch.setattr(Probe, "price", lambda *_: 1.0)
+    for seconds, pays in ((4.0, True), (6.0, False)):
+        paths = iter([100] * 64 + [1] * 192)
+        monkeypatch.setattr(Probe, "learn", lambda *_, paths=paths, each=seconds: Learned(next(paths), each))
+        assert Probe(model, model.numbers(["is_high"])).pays(STATES, 10.0, inf) is pays

@@ -11,7 +11,8 @@ import pytest
 
 from spec.checking import check
 from spec.checking.local import LocalEngine
-from spec.checking.model import Model
+from spec.checking.local.learning_budget import LearningBudget
+from spec.checking.model import EvaluationFailed, Model
 from spec.checking.spark import SparkEngine, worker_state
 from spec.checking.symmetry import reduction as symmetry
 from spec.checking.symmetry.reduction import Symmetry
@@ -24,6 +25,7 @@ from spec.language import (
     Total,
     UsageError,
     action,
+    bound,
     constant,
     initial,
     integers,
@@ -238,20 +240,136 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> A
 
 def test_the_verdict_says_what_was_compared(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Learned paths or states; if only some were compared, how many."""
-    monkeypatch.setattr(symmetry, "COMPARED", 10)
-    if engine is SparkEngine:
-        from spec.checking.spark import plain_work
-
-        monkeypatch.setattr(plain_work, "COMPARED", 10)
+    few_are_compared(monkeypatch, always=10)
     result = check(Route(far=3), engine=engine, symmetry=True)
     assert result.distinct_states == 20
     learned = result.compared.startswith("every learned path compared with anonymous values and under all 6 permu")
-    assert learned or result.compared.startswith(
-        "the first 10 of 20 states compared with anonymous values and under "
-    )
+    assert learned or result.compared.startswith("10 of 20 states compared with anonymous values and under ")
     assert f"  symmetry    {result.compared}\n" in str(result)
     assert result.to_json()["compared"] == result.compared
     assert check(Route(far=3), engine=engine).compared == ""
+
+
+def few_are_compared(patch: pytest.MonkeyPatch, always: int, rarely: int = 1 << 60) -> None:
+    """Compare so many states in any case, and later hardly any."""
+    from spec.checking.spark import plain_work
+
+    patch.setattr(symmetry, "ALWAYS", always)
+    patch.setattr(plain_work, "ALWAYS", always)
+    patch.setattr(symmetry, "RARELY", rarely)
+
+
+def test_states_that_no_path_explores_are_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where learning does not pay, states are compared one by one; the verdict says how many were not."""
+    monkeypatch.setattr(LearningBudget, "allows", False)
+    compared = check(Route(far=3), engine="local", symmetry=True).compared
+    assert "not compared" not in compared
+    few_are_compared(monkeypatch, always=10)
+    compared = check(Route(far=3), engine="local", symmetry=True).compared
+    assert compared.endswith("; 10 states, expanded in plain Python, not compared")
+
+
+def test_which_states_are_compared_does_not_depend_on_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor on the time: the same rare state is refused by each, beyond those that are always compared."""
+    monkeypatch.setattr(worker_state, "too_large", lambda model: "too large")
+    few_are_compared(monkeypatch, always=20, rarely=1)
+    counts = {check(Route(far=6), engine=ENGINES[name], symmetry=True).compared.split(" of ")[0] for name in STATED}
+    assert len(counts) == 1
+    assert 20 < int(*counts) < check(Route(far=6), symmetry=True).distinct_states // 2
+
+
+STATED = ("reference", "spark")
+"""Engines that say how many states they compared."""
+
+
+def test_the_price_is_counted_in_evaluations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a state has many instances, fewer states are compared in any case."""
+    monkeypatch.setattr(symmetry, "RARELY", 1 << 60)
+    monkeypatch.setattr(symmetry, "AFFORDED", 100)
+    compared = check(Route(far=6), engine="reference", symmetry=True).compared
+    assert 1 < int(compared.split(" of ")[0]) < 10
+
+
+class EveryState(Route):
+    """The first courier may go back, from anywhere."""
+
+    @action(courier=each_courier)
+    def spoilt(self, s: RouteState, courier: str) -> None:
+        """One courier goes back."""
+        require(courier == "p1" and s.gone[courier])
+        s.gone[courier] = 0
+
+
+def nothing_is_compared(patch: pytest.MonkeyPatch) -> None:
+    """A mutant: evaluations are not compared one by one."""
+    patch.setattr(Renamings, "compare", lambda self, evaluation, anonymously=True: ("usual", 0))
+
+
+def test_images_that_differ_are_refused_without_a_reason(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps of a state and of its images differ, though no single evaluation shows it: also on learned paths."""
+    nothing_is_compared(monkeypatch)
+    with pytest.raises(UsageError, match="action spoilt of every-state tells couriers apart"):
+        check(EveryState(far=2), engine=engine, symmetry=True)
+
+
+def test_without_images_nothing_else_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mutant of the test above: each outcome of a rule is taken to be alike."""
+    nothing_is_compared(monkeypatch)
+    monkeypatch.setattr(Renamings, "compare_state", lambda *_, **__: None)
+    assert check(EveryState(far=2), engine="local", symmetry=True).distinct_states
+
+
+class Failing(Route):
+    """A property fails in some state."""
+
+    @invariant(courier=each_courier)
+    def spoilt(self, s: RouteState, courier: str) -> bool:
+        """Everyone has room."""
+        return 10 // (2 - s.gone[courier]) > 0
+
+
+def test_an_evaluation_that_fails_is_reported_as_such(engine: Any) -> None:
+    """Not as one that tells values apart."""
+    with pytest.raises(EvaluationFailed, match="ZeroDivisionError"):
+        check(Failing(far=3), engine=engine, symmetry=True)
+
+
+class Bounding(Route):
+    """The first courier is bounded where the others are not allowed."""
+
+    @action(courier=each_courier)
+    def spoilt(self, s: RouteState, courier: str) -> None:
+        """Nobody goes beyond the end."""
+        require(s.gone[courier] == self.far and sorted(s.gone.values()) == [0, 0, self.far])
+        bound(courier != "p1")
+        require(False)
+
+
+def test_bounds_that_distinguish_values_are_refused(engine: Any) -> None:
+    """They decide whether a state without steps is a deadlock."""
+    with pytest.raises(UsageError, match="action spoilt of bounding tells couriers apart"):
+        check(Bounding(far=2), engine=engine, symmetry=True)
+
+
+class Leaving(Route):
+    """Only the first courier leaves the domain."""
+
+    @action(courier=each_courier)
+    def spoilt(self, s: RouteState, courier: str) -> None:
+        """Beyond the end."""
+        require(s.gone[courier] == self.far)
+        require(str(courier) == "p1" or not self.rare(s))
+        s.gone[courier] += 1
+
+    def rare(self, s: RouteState) -> bool:
+        """Whether one is at the end and the others are not."""
+        return sorted(s.gone.values())[:2] == [0, 0]
+
+
+def test_steps_out_of_the_domains_are_compared(engine: Any) -> None:
+    """Such a step has no successor, but it is a step."""
+    with pytest.raises(UsageError, match="action spoilt of leaving tells couriers apart"):
+        check(Leaving(far=2), engine=engine, symmetry=True, keep_going=True)
 
 
 class Labelled(Route):
@@ -298,7 +416,7 @@ def test_a_value_that_is_not_anonymous_is_detected(monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     "fault",
     [
-        lambda patch: patch.setattr(Renamings, "compare", lambda self, evaluation, anonymously=True: ("usual", 0)),
+        nothing_is_compared,
         lambda patch: patch.setattr(ValuesDistinguished, "__init__", lambda self, why: None),
     ],
     ids=["nothing is compared", "swallowed refusals are forgotten"],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from spec.checking.check import check
-from spec.checking.local import LocalEngine, recording, worker_pool
+from spec.checking.local import LocalEngine, fold_samples, recording, worker_pool
 from spec.checking.local.graphs import Graph
 from spec.checking.reference import ReferenceEngine
 from spec.language import Specification, State, Step, action, initial, integers, invariant, subset_of, variable
@@ -90,3 +90,12 @@ def test_a_wrong_graph_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     result = explored(LocalEngine(1))
     assert set(result.opaque_rules) >= {"count"}
     assert whole(lambda: result) == whole(lambda: explored(ReferenceEngine()))
+
+
+def test_comparing_has_a_price_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few states are compared where each takes many evaluations; which ones does not depend on the time."""
+    many = explored(LocalEngine(1)).folds
+    monkeypatch.setattr(fold_samples, "FIRST", 4)
+    few = explored(LocalEngine(1)).folds
+    assert few == explored(LocalEngine(1)).folds
+    assert 0 < int(few.split()[-8]) < int(many.split()[-8])
