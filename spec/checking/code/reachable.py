@@ -30,7 +30,6 @@ from spec.language.specification import Specification
 
 _LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
 _EXTENDED_ARG: Final = opmap["EXTENDED_ARG"]
-_CONTENTS: Final = "cell_contents"
 GENERATED: Final = "<string>"
 """The file of the methods that `dataclass` writes."""
 A_DEFAULT: Final = "a default"
@@ -50,11 +49,12 @@ class Named(NamedTuple):
     of: type | ModuleType | None = None
     """Its class or module, if the name follows a dot."""
 
-    def is_still(self) -> bool:
-        """Whether the name still means this value."""
+    @property
+    def now(self) -> Any:
+        """What the name means at this moment."""
         if isinstance(self.holder, CellType):
-            return getattr(self.holder, _CONTENTS, None) is self.value
-        return self.holder is None or self.holder.get(self.name.rpartition(".")[2]) is self.value
+            return contents_of(self.holder)
+        return self.value if self.holder is None else self.holder.get(self.name.rpartition(".")[2])
 
 
 @dataclass(frozen=True)
@@ -134,8 +134,8 @@ class _Search:
     def look_at(self, function: FunctionType) -> None:
         """Record everything that a function names."""
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            if _is_filled(cell):
-                self.name(function, name, cell.cell_contents, cell)
+            if (value := contents_of(cell)) is not None:
+                self.name(function, name, value, cell)
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.name(function, A_DEFAULT, value, None)
         if not self.is_user_code(function):  # a wrapper around an author's function
@@ -300,12 +300,12 @@ def _classes_of_values(domains: Iterable[Domain[Any] | MappingDomain]) -> set[ty
     return found
 
 
-def _is_filled(cell: CellType) -> bool:
-    """Whether a closure variable has a value yet."""
+def contents_of(cell: CellType) -> Any:
+    """The value of a closure variable; None if it has none yet."""
     try:
-        return cell.cell_contents is not None
+        return cell.cell_contents
     except ValueError:
-        return False
+        return None
 
 
 def codes_of(code: CodeType) -> Iterator[CodeType]:

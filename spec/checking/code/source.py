@@ -171,11 +171,12 @@ def _file(module: ModuleType) -> Path | None:
 def _is_installed(module: ModuleType) -> bool:
     """Whether a module came with Python or from an installer; one without a file did."""
     file = getattr(module, "__file__", None)
-    return not file or _is_in_site_packages(file)
+    return not file or is_installed_file(file)
 
 
 @cache
-def _is_in_site_packages(file: str) -> bool:
+def is_installed_file(file: str) -> bool:
+    """Whether a file came with Python or from an installer."""
     path = Path(file).resolve()
     return any(path.is_relative_to(home) for home in _INSTALLED)
 
