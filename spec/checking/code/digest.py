@@ -103,10 +103,7 @@ class Digest:
         return tuple(found)
 
     def _of_class(self, cls: type) -> list[Any]:
-        """The members of one of the author's classes, without those that Python makes, some of them late."""
-        members = vars(cls).items() if self._is_authors(cls) else ()
-        own = [each for each in members if not (each[0][:1] == each[0][-1:] == "_" or each[0] == "_abc_impl")]
-        return [cls.__qualname__, *(part for each in own for part in each)]
+        return [cls.__qualname__, *(part for each in members_of(cls) for part in each if self._is_authors(cls))]
 
     def _of_function(self, value: types.FunctionType) -> list[Any]:
         held = value.__defaults__, value.__kwdefaults__, value.__closure__, vars(value)
@@ -156,8 +153,9 @@ class Digest:
             parts += [each for each in gc.get_referents(value) if each is not kind and each is not own]
         for base in kind.__mro__:
             if base in _ATOMS:
-                return [*parts, base.__repr__(value)]
-            if not base.__flags__ & _NOT_STATIC and base not in (object, dict, *_LISTED):  # an interior in C
+                as_text: Any = base.__repr__  # not that of the author's class
+                return [*parts, as_text(value)]
+            if base not in (object, dict, *_LISTED) and _is_in_c(base):
                 return parts + self._copied(value)
         return parts
 
@@ -221,7 +219,13 @@ _WAYS: Final[tuple[tuple[Any, _Way], ...]] = (
     (BaseException, Digest._of_exception),
     (io.IOBase, Digest._of_stream),
     (
-        (types.ModuleType, types.GetSetDescriptorType, types.MemberDescriptorType, types.GenericAlias, logging.Filterer)
+        (
+            types.ModuleType,
+            types.GetSetDescriptorType,
+            types.MemberDescriptorType,
+            types.GenericAlias,
+            logging.Filterer,
+        )
         + (types.WrapperDescriptorType, types.MethodDescriptorType, types.ClassMethodDescriptorType, weakref.ref)
         + (type(threading.Lock()), type(threading.RLock()), type(NotImplemented)),
         lambda _, value: [getattr(value, "__name__", None)],  # Python's own, or nobody should look at their content
@@ -231,11 +235,26 @@ _WAYS: Final[tuple[tuple[Any, _Way], ...]] = (
 """By type, what a value holds; the first type that fits counts."""
 
 
+def members_of(cls: type) -> Iterator[tuple[str, Any]]:
+    """The members of a class with their names, without those that Python makes, some of them late."""
+    for name, value in vars(cls).items():
+        if not (name[:1] == name[-1:] == "_" or name == "_abc_impl"):
+            yield name, value
+
+
 @cache
-def _computed(cls: type) -> dict[str, Callable[..., Any]]:
+def _computed(cls: Any) -> dict[str, Callable[..., Any]]:
     """The functions of computed attributes, by name."""
     members = {name: each for base in reversed(cls.__mro__) for name, each in vars(base).items()}
     return {name: each.func for name, each in members.items() if isinstance(each, cached_property)}
+
+
+def _is_in_c(cls: type) -> bool:
+    """Whether a class may have an interior that is written in C."""
+    if not cls.__flags__ & _NOT_STATIC:
+        return True
+    of_python = {"__slots__", "__dict__", "__weakref__"} & vars(cls).keys()
+    return not of_python and not any(isinstance(each, types.FunctionType) for each in vars(cls).values())
 
 
 def _is_fixed(value: Any) -> bool:

@@ -1,9 +1,9 @@
 """Hidden state: everything besides the given state on which actions and properties depend.
 
 They must be functions of the state: an engine evaluates them in its own order, once or several times, here or in
-other processes. What they may use of Python's library is a list (`libraries`). Files and other processes are refused
-when a rule turns to them (`outside`). All values that they reach in the author's modules are constants: their contents
-are compared before, during and after a search (`digest`).
+other processes. A list says what they may use of Python's library (`libraries`). Files and other processes are
+refused when a rule turns to them (`outside`). All values that rules reach in the author's modules are constants:
+their contents are compared before, during and after a search (`digest`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
-from spec.checking.code.digest import CannotTell, Digest
+from spec.checking.code.digest import CannotTell, Digest, members_of
 from spec.checking.code.libraries import forbidden_uses, line_of
 from spec.checking.code.outside import watch
-from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, contents_of, functions_in
+from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, codes_of, contents_of, functions_in
+from spec.checking.code.source import classes_of
 from spec.language.errors import SpecificationError
 from spec.language.specification import Specification
 
@@ -51,6 +52,12 @@ class HiddenState:
         reached = self.reachable.reached(*(run for rule in self._rules for run in rule.runs))
         for use in forbidden_uses(reached, self.reachable.is_user_code):
             raise SpecificationError(self._sentence(use.by, f"uses {use.name}", use.line, MORE))
+        if reached.wrappers:
+            for each in reached.functions:
+                if any("cache_info" in code.co_names for code in codes_of(each.__code__)):
+                    raise SpecificationError(
+                        self._sentence(each, "asks a cache for cache_info", line_of(each, "cache_info"), MORE)
+                    )
         self._named = [each for each in reached.named if self._is_compared(each)]
         self._named += [Named(each, each.__name__, vars(each), None) for each in reached.functions]
         self._named += [Named(next(functions_in(each)), "what it keeps", each, None) for each in reached.wrappers]
@@ -118,7 +125,10 @@ class HiddenState:
 
     def _digest(self) -> Digest:
         values: dict[Hashable, Any] = {number: self._now(each) for number, each in enumerate(self._named)}
-        values["the specification"] = self._specification
+        name = type(self._specification).__name__
+        values[f"{name} itself"] = self._specification
+        for cls in filter(self.reachable.is_user_code, classes_of(self._specification)):
+            values |= {f"{cls.__name__}.{member}": value for member, value in members_of(cls)}
         numbers = getcontext().copy()
         numbers.clear_flags()
         values["the context of decimal numbers"] = numbers
@@ -144,11 +154,11 @@ class HiddenState:
     def _about(self, name: Hashable, what: str, why: str) -> str:
         """A sentence on a value with this name in a digest."""
         if not isinstance(name, int):
-            return f"{name}, {type(self._specification).__name__}{what}: {why}"
+            return f"{name}{what}: {why}"
         named = self._named[name]
         return self._sentence(named.by, f"looks at {named.name}{what}", line_of(named.by, named.name), why)
 
-    def _sentence(self, by: FunctionType, does: str, line: int, why: str) -> str:
+    def _sentence(self, by: Any, does: str, line: int, why: str) -> str:
         """What a function does wrong, with the first rule that runs it."""
         reaching = (each for each in self._rules if by in self.reachable.reached(*each.runs).functions)
         rule = next(reaching, None)

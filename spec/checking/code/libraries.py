@@ -8,7 +8,6 @@ from numpy's random numbers.
 from __future__ import annotations
 
 import builtins
-import importlib
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -19,27 +18,30 @@ from pathlib import Path
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from spec.checking.code.reachable import PLAIN, Named, Reached, codes_of, contents_of, parts_of
+from spec.checking.code.reachable import PLAIN, Named, Reached, codes_of, contents_of, imported, parts_of
 
-MODULES: Final = frozenset(
-    "abc argparse array ast base64 binascii bisect calendar cmath codecs collections colorsys contextlib contextvars "
-    "copy copyreg dataclasses decimal difflib dis enum errno fnmatch fractions functools graphlib hashlib heapq hmac "
-    "html inspect io ipaddress itertools json keyword linecache logging math numbers opcode operator pickle pprint "
-    "queue re reprlib sre statistics string struct textwrap traceback types typing unicodedata unittest warnings "
-    "weakref xml zlib".split()
-)
+MODULES: Final = {
+    *("abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath", "codecs"),
+    *("collections", "colorsys", "contextlib", "contextvars", "copy", "copyreg", "dataclasses", "decimal"),
+    *("difflib", "dis", "enum", "errno", "fnmatch", "fractions", "functools", "graphlib", "hashlib", "heapq"),
+    *("hmac", "html", "inspect", "io", "ipaddress", "itertools", "json", "keyword", "linecache", "logging", "math"),
+    *("numbers", "opcode", "operator", "pickle", "pprint", "queue", "re", "reprlib", "sre", "statistics", "string"),
+    *("struct", "textwrap", "traceback", "types", "typing", "unicodedata", "unittest", "warnings", "weakref"),
+    *("xml", "zlib"),
+}
 """Modules whose functions depend on their arguments alone, or report something."""
-NAMES: Final = frozenset(
-    "datetime.date datetime.datetime datetime.time datetime.timedelta datetime.timezone datetime.tzinfo "
-    "os.environ os.fspath os.getenv os.path.basename os.path.dirname os.path.join os.path.split os.path.splitext "
-    "pathlib.PurePath pathlib.PurePosixPath pathlib.PureWindowsPath sys.exc_info sys.exit sys.getsizeof sys.intern "
-    "threading.Lock threading.RLock _thread.allocate_lock time.sleep uuid.UUID uuid.uuid3 uuid.uuid5".split()
-)
+NAMES: Final = {
+    *("datetime.date", "datetime.datetime", "datetime.time", "datetime.timedelta", "datetime.timezone"),
+    *("datetime.tzinfo", "os.environ", "os.fspath", "os.getenv", "os.path.basename", "os.path.dirname"),
+    *("os.path.join", "os.path.split", "os.path.splitext", "pathlib.PurePath", "pathlib.PurePosixPath"),
+    *("pathlib.PureWindowsPath", "sys.exc_info", "sys.exit", "sys.getsizeof", "sys.intern", "threading.Lock"),
+    *("threading.RLock", "threading.allocate_lock", "time.sleep", "uuid.UUID", "uuid.uuid3", "uuid.uuid5"),
+}
 """Such names of other modules."""
-SEEDED: Final = frozenset(
-    "random.Random numpy.random.Generator numpy.random.PCG64 numpy.random.RandomState numpy.random.SeedSequence "
-    "numpy.random.default_rng".split()
-)
+SEEDED: Final = {
+    *("random.Random", "numpy.random.Generator", "numpy.random.PCG64", "numpy.random.RandomState"),
+    *("numpy.random.SeedSequence", "numpy.random.default_rng"),
+}
 """Sources of chance that repeat themselves if they are given a seed."""
 NOT_OF_BUILTINS: Final = frozenset({"__import__", "breakpoint", "id", "input"})
 """Functions of Python itself that depend on more than their arguments."""
@@ -48,7 +50,10 @@ CLOCKS: Final = frozenset({"fromtimestamp", "now", "today", "utcfromtimestamp", 
 _PASSED_OVER: Final = {"CACHE", "PUSH_NULL", "PRECALL", "NOP", "RESUME", "EXTENDED_ARG"}
 _IMPORT: Final = opmap["IMPORT_NAME"]
 _DOTS: Final = ("LOAD_ATTR", "LOAD_METHOD")
-_C_MODULES: Final = {"posix": "os", "nt": "os", "genericpath": "os.path", "posixpath": "os.path", "ntpath": "os.path"}
+_C_MODULES: Final = {
+    **{"posix": "os", "nt": "os", "genericpath": "os.path", "posixpath": "os.path", "ntpath": "os.path"},
+    "_thread": "threading",
+}
 
 
 class Use(NamedTuple):
@@ -105,7 +110,7 @@ def _forbidden(value: Any, is_authors: Callable[[str], bool], bare: bool = False
         return "a Path"
     if value is sys.stdin:
         return "sys.stdin"
-    if not isinstance(value, type | ModuleType | BuiltinFunctionType | MethodType | FunctionType):
+    if not callable(value) and not isinstance(value, ModuleType):
         return ""
     module, name = _name(value)
     root, full = module.partition(".")[0], f"{module}.{name}" if name else module
@@ -129,7 +134,7 @@ def _is_suspect(function: FunctionType, is_authors: Callable[[str], bool]) -> bo
         if _IMPORT in code.co_code[::2]:
             return True
         for name in code.co_names:
-            value = known.get(name) or getattr(builtins, name, None)
+            value = known.get(name, getattr(builtins, name, None))
             if isinstance(value, ModuleType | type) and _name(value)[0] in ("datetime", "numpy"):
                 return True
             if _forbidden(value, is_authors, bare=True):
@@ -142,7 +147,8 @@ def _name(value: Any) -> tuple[str, str]:
     if isinstance(value, ModuleType):
         module, name = value.__name__, ""
     else:
-        owner, name, holder = getattr(value, "__self__", None), value.__qualname__, value
+        owner, holder = getattr(value, "__self__", None), value
+        name = getattr(value, "__qualname__", "")
         if not (owner is None or isinstance(owner, ModuleType)):
             holder = owner if isinstance(owner, type) else type(owner)
             name = f"{holder.__qualname__}.{value.__name__}"
@@ -160,34 +166,24 @@ def _looked_up(function: FunctionType) -> Iterator[tuple[Any, int, bool]]:
         for each, after in pairwise(listed):
             operation, name = each.opname, each.argval
             if operation == "IMPORT_NAME":
-                module, brought = _imported(name), _imported(name.partition(".")[0])
+                module, brought = imported(name), imported(name.partition(".")[0])
             elif operation == "IMPORT_FROM":
                 brought = getattr(module, name, None)
             elif operation.startswith("STORE_") and brought is not None:
                 inner[name], brought = brought, None
             if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
-                value = inner.get(name) or function.__globals__.get(name, getattr(builtins, name, None))
+                known = function.__globals__.get(name, getattr(builtins, name, None))
+                value = inner.get(name, known)
             elif operation in ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF"):
                 value = inner.get(name)
             elif operation in _DOTS:
                 value = getattr(value, name, None)
             else:
                 continue
-            if not isinstance(value, ModuleType | type):
-                yield value, _line(each, code), False
-                value = None
-            elif after.opname not in _DOTS:
+            goes_on = isinstance(value, ModuleType | type) and after.opname in _DOTS
+            if not goes_on:
                 yield value, _line(each, code), after.opname == "CALL" and not after.arg
-
-
-def _imported(name: str) -> ModuleType | None:
-    """A module that a function imports."""
-    if name.partition(".")[0] not in sys.stdlib_module_names:
-        return sys.modules.get(name)
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
+                value = None
 
 
 def _line(instruction: Instruction | None, code: CodeType) -> int:

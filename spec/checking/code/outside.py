@@ -7,7 +7,7 @@ of the kind pay nothing. Python may read the modules that a rule imports, and th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from types import CodeType, FrameType
 from typing import Any, Final, Protocol
 from weakref import WeakSet
@@ -15,9 +15,10 @@ from weakref import WeakSet
 from spec.checking.code.source import is_installed_file
 from spec.language.errors import SpecificationError, safe_repr
 
-INSIDE: Final = frozenset(
-    "array builtins code compile cpython ctypes exec function gc import marshal object pickle sys time".split()
-)
+INSIDE: Final = {
+    *("array", "builtins", "code", "compile", "cpython", "ctypes", "exec", "function", "gc", "import", "marshal"),
+    *("object", "pickle", "sys", "time"),
+}
 """The first words of the events that concern this process alone."""
 READERS: Final = frozenset({"importlib", "linecache", "logging", "warnings", "zipimport"})
 """Packages of Python that may open files meanwhile."""
@@ -45,7 +46,7 @@ def watch(code: CodeType, watcher: Watcher) -> None:
 def _refuse(
     event: str,
     given: tuple[Any, ...],
-    inside: frozenset[str] = INSIDE,  # a default is still there when Python ends
+    inside: Set[str] = INSIDE,  # a default is still there when Python ends
     watched: dict[CodeType, WeakSet[Watcher]] = _WATCHED,
     this_frame: Callable[[int], FrameType] = sys._getframe,
 ) -> None:
@@ -59,7 +60,9 @@ def _refuse(
         frame = frame.f_back
     if frame is None or (event == "open" and isinstance(given[0], str) and is_installed_file(given[0])):
         return
-    told = [each.hear(frame.f_code, frame.f_lineno, f"{event}({safe_repr(given[0]) if given else ''})")
-            for each in watched[frame.f_code]]
+    told = [
+        each.hear(frame.f_code, frame.f_lineno, f"{event}({safe_repr(given[0]) if given else ''})")
+        for each in watched[frame.f_code]
+    ]
     if told:
         raise SpecificationError(told[0])
