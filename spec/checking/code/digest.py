@@ -165,7 +165,8 @@ class Digest:
 
     def _attributes(self, value: Any) -> dict[str, Any]:
         """The attributes of an object, without computed ones; these are the results of a cache."""
-        found, late = {}, _computed(type(value))
+        kind: Any = type(value)
+        found, late = {}, _computed(kind)
         for attribute, each in getattr(value, "__dict__", {}).items():
             if attribute not in late:
                 found[attribute] = each
@@ -179,7 +180,7 @@ class Digest:
         Raises:
             CannotTell: it cannot be copied.
         """
-        kind = type(value)
+        kind: Any = type(value)
         reduce = copyreg.dispatch_table.get(kind)
         try:
             reduced: Any = value.__reduce_ex__(4) if reduce is None else reduce(value)

@@ -15,7 +15,7 @@ from dis import Instruction, get_instructions
 from itertools import pairwise
 from opcode import opmap
 from pathlib import Path
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
 from spec.checking.code.reachable import PLAIN, Named, Reached, codes_of, contents_of, imported, parts_of
@@ -51,7 +51,11 @@ _PASSED_OVER: Final = {"CACHE", "PUSH_NULL", "PRECALL", "NOP", "RESUME", "EXTEND
 _IMPORT: Final = opmap["IMPORT_NAME"]
 _DOTS: Final = ("LOAD_ATTR", "LOAD_METHOD")
 _C_MODULES: Final = {
-    **{"posix": "os", "nt": "os", "genericpath": "os.path", "posixpath": "os.path", "ntpath": "os.path"},
+    "posix": "os",
+    "nt": "os",
+    "genericpath": "os.path",
+    "posixpath": "os.path",
+    "ntpath": "os.path",
     "_thread": "threading",
 }
 

@@ -270,6 +270,10 @@ class Flags(enum.Flag):
 class Abstract(abc.ABC):
     """A class that remembers which classes are its subclasses."""
 
+    @abc.abstractmethod
+    def tick(self) -> int:
+        """As in `Tally`."""
+
 
 @functools.singledispatch
 def by_type(value: object) -> int:
@@ -296,6 +300,12 @@ def explained() -> str:
         raise FAILURE
     except ValueError:
         return traceback.format_exc()
+
+
+def locked() -> bool:
+    """It holds a lock for a moment."""
+    with LOCK:
+        return True
 
 
 def importing_late() -> int:
@@ -385,8 +395,8 @@ WHEN_CHANGED: dict[str, tuple[dict[str, Any], str]] = {
     "a closure": ({"decided": lambda self, s: TICK()}, "tick, which looks at calls"),
     "a class": ({"decided": leveling}, "looks at Settings"),
     "a global by its text": ({"decided": by_its_text()}, "looks at globals"),
-    "the result in a cache": ({"decided": lambda self, s: listed(s.x).append(1) or 0}, "listed, which .*"),
-    "a computed attribute": ({"decided": lambda self, s: COMPUTING.listed.append(1) or 0}, "looks at [Cc].*"),
+    "the result in a cache": ({"decided": lambda self, s: len(listed(s.x).__iadd__([1])) * 0}, "listed, which .*"),
+    "a computed attribute": ({"decided": lambda self, s: len(COMPUTING.listed.__iadd__([1])) * 0}, "looks at [Cc].*"),
 }
 FINE: dict[str, Any] = {
     "a cache": lambda self, s: parity(s.x),
@@ -414,7 +424,7 @@ FINE: dict[str, Any] = {
     "numbers of numpy": lambda self, s: int(NUMBERS.sum()),
     "decimal numbers": lambda self, s: int(decimal.Decimal(1) / 3),
     "an exception that is raised again": lambda self, s: int(raised()),
-    "a lock": lambda self, s: int(LOCK.acquire() and LOCK.release() is None),
+    "a lock": lambda self, s: int(locked()),
     "a context variable": lambda self, s: VARIABLE.get(),
     "an import": lambda self, s: importing_late(),
 }
@@ -580,7 +590,7 @@ KINDS: dict[str, tuple[Callable[[], Any], Callable[[Any], Any]]] = {
 
 def in_a_closure(held: Any, change: Any) -> dict[str, Any]:
     """A rule with a value of a function outside."""
-    return {"decided": lambda self, s: change(held) and 0 or 0}
+    return {"decided": lambda self, s: int(change(held) is held)}
 
 
 def in_a_default(held: Any, change: Any) -> dict[str, Any]:
@@ -606,7 +616,7 @@ def in_the_class(held: Any, change: Any) -> dict[str, Any]:
 def in_another_class(held: Any, change: Any) -> dict[str, Any]:
     """A rule that reads an attribute of another class, by a text."""
     kept = type("Kept", (), {"held": held, "__module__": __name__})
-    return {"decided": lambda self, s: change(getattr(kept, "he" + "ld")) and 0 or 0}
+    return {"decided": lambda self, s: int(change(getattr(kept, "he" + "ld")) is kept)}
 
 
 def in_an_object(held: Any, change: Any) -> dict[str, Any]:
@@ -703,9 +713,7 @@ OUTSIDE: dict[str, Any] = {
 def test_what_lies_outside_is_refused(decided: Any, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the rule and what it turns to, even if the rule hides the refusal; after a whole search."""
     monkeypatch.delenv("NOTHING", raising=False)
-    with pytest.raises(
-        SpecificationError, match=r"^action decide of Hidden (runs .*, which )?causes \S+\(.*line \d+\)"
-    ):
+    with pytest.raises(SpecificationError, match=r"^action decide of Hidden .*causes \S+\(.*line \d+\)"):
         ENGINES[engine](hidden({"decided": decided}))
 
 
