@@ -21,6 +21,7 @@ from enum import Enum
 from functools import cache, cached_property, lru_cache, partial
 from typing import Any, Final, NamedTuple
 
+from spec.language.domains.mappings import FrozenMapping
 from spec.language.state import State
 
 _ATOMS: Final = frozenset({int, str, bytes, float, complex, bool, type(None), type(...), types.CodeType})
@@ -61,23 +62,31 @@ class Digest:
         """By the name of the value that led to the cache, the cache, and the key."""
         self._met: dict[int, tuple[Any, ...]] = {}
         """By identity, each object with its number. It is held: another might get the address."""
+        self._same: list[Any] = []
+        """Objects that are compared by identity, held for the same reason."""
         self._contents = {name: self._content(name, value) for name, value in values.items()}
         self._of_results = {place: self._apart(place, each.value) for place, each in [*self._results.items()]}
         self._met = {}
 
     def changed_since(self, before: Digest) -> Iterator[Hashable]:
         """The names of the values that hold something else than before."""
-        for name, content in self._contents.items():
-            if content != before._contents[name]:
+        for name in self._contents | before._contents:
+            if self._contents.get(name) != before._contents.get(name):
                 yield name
         for place, content in self._of_results.items():
-            earlier = before._of_results.get(place)
-            if content != (self._apart(place, self._results[place].again()) if earlier is None else earlier):
+            if content != (before._of_results.get(place) or self._fresh(place)):
                 yield place[0]
 
     def _apart(self, place: tuple[Hashable, ...], value: Any) -> tuple[Any, ...]:
         self._met = {}
         return self._content(place[0], value)
+
+    def _fresh(self, place: tuple[Hashable, ...]) -> tuple[Any, ...] | None:
+        """What a fresh call gives in place of a result; None if it fails."""
+        try:
+            return self._apart(place, self._results[place].again())
+        except Exception:
+            return None
 
     def _content(self, name: Hashable, root: Any) -> tuple[Any, ...]:
         """The types and atoms in a value, in order; for an object that is met again, its number."""
@@ -103,11 +112,11 @@ class Digest:
         return tuple(found)
 
     def _of_class(self, cls: type) -> list[Any]:
-        return [cls.__qualname__, *(part for each in members_of(cls) for part in each if self._is_authors(cls))]
+        return [cls.__module__, cls.__qualname__, *(part for each in members_of(cls) for part in each if self._is_authors(cls))]
 
     def _of_function(self, value: types.FunctionType) -> list[Any]:
         held = value.__defaults__, value.__kwdefaults__, value.__closure__, vars(value)
-        return [value.__qualname__, *(held if self._is_authors(value) else ())]
+        return [value.__code__, *(held if self._is_authors(value) else ())]
 
     def _of_dict(self, value: dict[Any, Any]) -> list[Any]:
         return [*value, *value.values()] if type(value) is dict else self._of_object(value)
@@ -141,8 +150,11 @@ class Digest:
 
     def _of_object(self, value: Any) -> list[Any]:
         kind = type(value)
+        if isinstance(value, FrozenMapping):
+            return [dict(value)]
         if kind.__module__.startswith(("spec.language.", "spec.checking.")):
-            return []  # they are immutable, but for caches
+            self._same.append(value)
+            return [id(value)]  # it is immutable, but for caches
         if not self._is_authors(kind):
             return self._copied(value)
         parts: list[Any] = [self._attributes(value)]

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from spec.checking.code.digest import CannotTell, Digest, members_of
 from spec.checking.code.libraries import forbidden_uses, line_of
 from spec.checking.code.outside import watch
-from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, codes_of, contents_of, functions_in
+from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, Reached, codes_of, contents_of, functions_in
 from spec.checking.code.source import classes_of
 from spec.language.errors import SpecificationError
 from spec.language.specification import Specification
@@ -59,7 +59,8 @@ class HiddenState:
                         self._sentence(each, "asks a cache for cache_info", line_of(each, "cache_info"), MORE)
                     )
         self._named = [each for each in reached.named if self._is_compared(each)]
-        self._named += [Named(each, each.__name__, vars(each), None) for each in reached.functions]
+        self._named += [Named(each, each.__name__, each, None) for each in reached.functions]
+        self._named += self._functions_named(reached)
         self._named += [Named(next(functions_in(each)), "what it keeps", each, None) for each in reached.wrappers]
         self._heard = ""
         for rule in self._rules:
@@ -147,6 +148,16 @@ class HiddenState:
         if not isinstance(holder, Mapping) or "__spec__" not in holder:
             return True
         return self.reachable.is_user_code(holder.get("__name__", ""))
+
+    def _functions_named(self, reached: Reached) -> Iterator[Named]:
+        """The author's functions in globals that functions name: another might be assigned."""
+        met = set[tuple[int, str]]()
+        for by in filter(self.reachable.is_user_code, reached.functions):
+            known: dict[str, Any] = by.__globals__
+            for name in by.__code__.co_names:
+                if isinstance(known.get(name), FunctionType) and (id(known), name) not in met:
+                    met.add((id(known), name))
+                    yield Named(by, name, known[name], known)
 
     def _cannot_tell(self, unknown: CannotTell) -> str:
         return self._about(unknown.name, f", {unknown}", f"it cannot be told whether it changes; {NOTHING_KEPT}")

@@ -112,7 +112,7 @@ def _called(counter: str = "CALLS") -> int:
 
 def chance() -> random.Random:
     """A random module, hidden in the same way."""
-    hidden: random.Random = vars(sys)["modules"]["random"]
+    hidden: random.Random = vars(sys.modules["random"])["_inst"]
     return hidden
 
 

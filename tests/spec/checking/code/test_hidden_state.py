@@ -47,6 +47,7 @@ from spec.language import (
     SpecificationError,
     State,
     action,
+    frozen,
     initial,
     invariant,
     require,
@@ -169,6 +170,41 @@ def ticking() -> Callable[[], int]:
 TICK = ticking()
 
 
+def after(function: Callable[[], Any]) -> Callable[[], Any]:
+    """A function around a function."""
+    return lambda: function
+
+
+CHOSEN: Callable[[], Any] = ticking
+FROZEN = frozen({1: 1})
+
+
+def choosing(s: Any) -> int:
+    """It assigns another function to a global variable."""
+    global CHOSEN
+    CHOSEN = after(CHOSEN) if s.x == 4 else CHOSEN
+    return 0
+
+
+def freezing(s: Any) -> int:
+    """It assigns another mapping to a global variable."""
+    global FROZEN
+    FROZEN = frozen({1: FROZEN[1] + 1})
+    return 0
+
+
+def switching() -> Callable[[], int]:
+    """A function that keeps another function in a closure."""
+    chosen: Callable[[], Any] = summed
+
+    def switch() -> int:
+        nonlocal chosen
+        chosen = after(chosen)
+        return 0
+
+    return switch
+
+
 def summed() -> int:
     """Its closure ends with the call."""
     total = 0
@@ -179,6 +215,9 @@ def summed() -> int:
 
     add(1)
     return total
+
+
+SWITCH = switching()
 
 
 @functools.cache
@@ -393,6 +432,9 @@ WHEN_CHANGED: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "a global": ({"decided": assigning}, "looks at CALLS"),
     "a closure": ({"decided": lambda self, s: TICK()}, "tick, which looks at calls"),
+    "a function in a global": ({"decided": lambda self, s: choosing(s)}, "choosing, which looks at CHOSEN"),
+    "a function in a closure": ({"decided": lambda self, s: SWITCH()}, "switch"),
+    "a frozen mapping": ({"decided": lambda self, s: freezing(s)}, "looks at FROZEN"),
     "a class": ({"decided": leveling}, "looks at Settings"),
     "a global by its text": ({"decided": by_its_text()}, "looks at globals"),
     "the result in a cache": ({"decided": lambda self, s: len(listed(s.x).__iadd__([1])) * 0}, "listed, which .*"),
@@ -404,7 +446,7 @@ FINE: dict[str, Any] = {
     "a computed attribute": lambda self, s: len(COMPUTING.listed),
     "a generator with a seed": lambda self, s: random.Random(s.x).randint(0, 5),
     "printing": lambda self, s: print("x", file=sys.stderr) or LOGGER.info("x") or 0,  # type: ignore[func-returns-value]
-    "a warning": lambda self, s: warnings.warn("x", UserWarning, stacklevel=1) or 0,  # type: ignore[func-returns-value]
+    "a warning": lambda self, s: warnings.warn("x", UserWarning, stacklevel=1) or 0,
     "a traceback": lambda self, s: int(explained() == ""),
     "a stream that is another one meanwhile": printing,
     "a table": lambda self, s: TABLE[1][0] + reading(),
@@ -703,7 +745,7 @@ OUTSIDE: dict[str, Any] = {
     "a file, and the refusal is swallowed": swallowing,
     "a file that an installed package reads": lambda self, s: len(np.fromfile(__file__, "u1")) * 0,
     "a listing": lambda self, s: len(getattr(sys.modules["os"], "listdir")(".")) * 0,  # noqa: B009
-    "the environment, changed": lambda self, s: os.environ.update(NOTHING="1") or 0,  # type: ignore[func-returns-value]
+    "the environment, changed": lambda self, s: os.environ.update(NOTHING="1") or 0,
     "another process": lambda self, s: getattr(sys.modules["os"], "system")("true"),  # noqa: B009
 }
 
