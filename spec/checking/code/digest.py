@@ -112,7 +112,8 @@ class Digest:
         return tuple(found)
 
     def _of_class(self, cls: type) -> list[Any]:
-        return [cls.__module__, cls.__qualname__, *(part for each in members_of(cls) for part in each if self._is_authors(cls))]
+        members = members_of(cls) if self._is_authors(cls) else ()
+        return [cls.__module__, cls.__qualname__, *(part for each in members for part in each)]
 
     def _of_function(self, value: types.FunctionType) -> list[Any]:
         held = value.__defaults__, value.__kwdefaults__, value.__closure__, vars(value)

@@ -50,14 +50,14 @@ class HiddenState:
         self.reachable = Reachable(specification)
         """The code that the specification may run."""
         reached = self.reachable.reached(*(run for rule in self._rules for run in rule.runs))
+        self.modules = {str(each.__globals__.get("__name__")) for each in reached.functions}
+        """The names of the modules whose functions the rules may run."""
         for use in forbidden_uses(reached, self.reachable.is_user_code):
             raise SpecificationError(self._sentence(use.by, f"uses {use.name}", use.line, MORE))
-        if reached.wrappers:
-            for each in reached.functions:
-                if any("cache_info" in code.co_names for code in codes_of(each.__code__)):
-                    raise SpecificationError(
-                        self._sentence(each, "asks a cache for cache_info", line_of(each, "cache_info"), MORE)
-                    )
+        for each in reached.functions if reached.wrappers else ():
+            if any("cache_info" in code.co_names for code in codes_of(each.__code__)):
+                line = line_of(each, "cache_info")
+                raise SpecificationError(self._sentence(each, "asks a cache for cache_info", line, MORE))
         self._named = [each for each in reached.named if self._is_compared(each)]
         self._named += [Named(each, each.__name__, each, None) for each in reached.functions]
         self._named += self._functions_named(reached)

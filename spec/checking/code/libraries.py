@@ -80,7 +80,7 @@ def forbidden_uses(reached: Reached, is_authors: Callable[[str], bool]) -> Itera
         if not isinstance(each.of, ModuleType):  # these are followed along the dots
             named[each.by].append(each)
     for function in reached.functions:
-        if _is_suspect(function, is_authors):
+        if is_authors(function.__globals__.get("__name__", "")) and _must_be_read(function):
             for value, line, bare in _looked_up(function):
                 if wrong := _forbidden(value, is_authors, bare):
                     yield Use(function, wrong, line)
@@ -127,23 +127,15 @@ def _forbidden(value: Any, is_authors: Callable[[str], bool], bare: bool = False
     return "" if is_known or is_installed else full
 
 
-def _is_suspect(function: FunctionType, is_authors: Callable[[str], bool]) -> bool:
-    """Whether the code of one of the author's functions must be read: it imports, or names something forbidden."""
-    known = function.__globals__
-    if not is_authors(known.get("__name__", "")):
-        return False
-    if any(isinstance(contents_of(cell), ModuleType) for cell in function.__closure__ or ()):
-        return True
-    for code in codes_of(function.__code__):
-        if _IMPORT in code.co_code[::2]:
-            return True
-        for name in code.co_names:
-            value = known.get(name, getattr(builtins, name, None))
-            if isinstance(value, ModuleType | type) and _name(value)[0] in ("datetime", "numpy"):
-                return True
-            if _forbidden(value, is_authors, bare=True):
-                return True
-    return False
+def _must_be_read(function: FunctionType) -> bool:
+    """Whether the code of a function imports, or names a module or a class with a clock or chance in it."""
+    codes = [*codes_of(function.__code__)]
+    values = [function.__globals__.get(name) for code in codes for name in code.co_names]
+    values += map(contents_of, function.__closure__ or ())
+    return any(_IMPORT in code.co_code[::2] for code in codes) or any(
+        isinstance(each, ModuleType) or getattr(each, "__module__", None) in ("datetime", "random", "numpy.random")
+        for each in values
+    )
 
 
 def _name(value: Any) -> tuple[str, str]:
@@ -176,16 +168,15 @@ def _looked_up(function: FunctionType) -> Iterator[tuple[Any, int, bool]]:
             elif operation.startswith("STORE_") and brought is not None:
                 inner[name], brought = brought, None
             if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
-                known = function.__globals__.get(name, getattr(builtins, name, None))
-                value = inner.get(name, known)
+                value = inner.get(name, function.__globals__.get(name, getattr(builtins, name, None)))
             elif operation in ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF"):
                 value = inner.get(name)
             elif operation in _DOTS:
                 value = getattr(value, name, None)
             else:
                 continue
-            goes_on = isinstance(value, ModuleType | type) and after.opname in _DOTS
-            if not goes_on:
+            has_clocks = isinstance(value, type) and value.__module__ == "datetime"
+            if after.opname not in _DOTS or not (has_clocks or isinstance(value, ModuleType)):
                 yield value, _line(each, code), after.opname == "CALL" and not after.arg
                 value = None
 

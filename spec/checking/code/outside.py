@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Set
 from types import CodeType, FrameType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 from weakref import WeakSet
 
 from spec.checking.code.source import is_installed_file
@@ -22,22 +22,12 @@ INSIDE: Final = {
 """The first words of the events that concern this process alone."""
 READERS: Final = frozenset({"importlib", "linecache", "logging", "warnings", "zipimport"})
 """Packages of Python that may open files meanwhile."""
-
-
-class Watcher(Protocol):
-    """Hears of what a rule turns to."""
-
-    def hear(self, code: CodeType, line: int, event: str) -> str:
-        """Keep in mind that this code of a rule turned to something outside; returns a sentence on it."""
-        ...
-
-
-_WATCHED: Final = dict[CodeType, WeakSet[Watcher]]()
+_WATCHED: Final = dict[CodeType, WeakSet[Any]]()
 """By the code of a rule, who hears of it."""
 
 
-def watch(code: CodeType, watcher: Watcher) -> None:
-    """From now on refuse this code, and what it calls, to turn to anything outside."""
+def watch(code: CodeType, watcher: Any) -> None:
+    """From now on this code, and what it calls, may not turn to anything outside; `watcher.hear` finds the words."""
     if not _WATCHED:
         sys.addaudithook(_refuse)  # for good: Python cannot remove it
     _WATCHED.setdefault(code, WeakSet()).add(watcher)
@@ -47,7 +37,7 @@ def _refuse(
     event: str,
     given: tuple[Any, ...],
     inside: Set[str] = INSIDE,  # a default is still there when Python ends
-    watched: dict[CodeType, WeakSet[Watcher]] = _WATCHED,
+    watched: dict[CodeType, WeakSet[Any]] = _WATCHED,
     this_frame: Callable[[int], FrameType] = sys._getframe,
 ) -> None:
     """Refuse an event if a rule causes it."""

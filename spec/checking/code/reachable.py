@@ -5,7 +5,8 @@ method call is unknown here. So a name after a dot may be any member of that nam
 have: the classes of the specification, its states and its values, and those that are named. This finds more than is
 ever run. It does not find code that is put together from text (`getattr`, `eval`).
 
-Installed functions, and those of the language and the checkers, are listed as named; their code is not followed.
+Modules that functions import themselves are followed like others. Installed functions, and those of the language and
+the checkers, are listed as named; their code is not followed.
 """
 
 from __future__ import annotations

@@ -766,8 +766,8 @@ def test_other_code_may_open_files_while_a_rule_is_known() -> None:
     assert Path(__file__).read_text()
 
 
-def test_a_state_machine_and_a_cache_by_states_are_told_apart() -> None:
-    """A cache by states is refused: a state is a window that shows one state after the other."""
+def test_a_cache_by_states_is_refused() -> None:
+    """A state is a window that shows one state after the other."""
     with pytest.raises(SpecificationError, match="by states"):
         check(hidden({"decided": functools.cache(lambda self, s: s.x)}), engine=ReferenceEngine())
 
