@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple
 
 from spec.language.domains.mappings import FrozenMapping
 from spec.language.state import State
+from spec.language.switches import Switches
 
 _ATOMS: Final = frozenset({int, str, bytes, float, complex, bool, type(None), type(...), types.CodeType})
 _LISTED: Final = (list, tuple, set, frozenset, deque)
@@ -258,9 +259,10 @@ def members_of(cls: type) -> Iterator[tuple[str, Any]]:
 
 @cache
 def _computed(cls: Any) -> dict[str, Callable[..., Any]]:
-    """The functions of computed attributes, by name."""
+    """The functions of computed attributes by name; switches are computed by the language."""
     members = {name: each for base in reversed(cls.__mro__) for name, each in vars(base).items()}
-    return {name: each.func for name, each in members.items() if isinstance(each, cached_property)}
+    made = {name: each for name, each in members.items() if isinstance(each, cached_property | Switches)}
+    return {name: getattr(each, "func", type(each).__get__) for name, each in made.items()}
 
 
 def _is_in_c(cls: type) -> bool:
