@@ -34,7 +34,15 @@ NAMES: Final = {
     *("datetime.date", "datetime.datetime", "datetime.time", "datetime.timedelta", "datetime.timezone"),
     *("datetime.tzinfo", "os.environ", "os.fspath", "os.getenv", "os.path.basename", "os.path.dirname"),
     *("os.path.join", "os.path.split", "os.path.splitext", "pathlib.PurePath", "pathlib.PurePosixPath"),
-    *("pathlib.PureWindowsPath", "sys.exc_info", "sys.exit", "sys.getsizeof", "sys.intern", "threading.Lock"),
+    *(
+        "pathlib.PureWindowsPath",
+        "os.write",
+        "sys.exc_info",
+        "sys.exit",
+        "sys.getsizeof",
+        "sys.intern",
+        "threading.Lock",
+    ),
     *("threading.RLock", "threading.allocate_lock", "time.sleep", "uuid.UUID", "uuid.uuid3", "uuid.uuid5"),
 }
 """Such names of other modules."""
@@ -149,6 +157,8 @@ def _name(value: Any) -> tuple[str, str]:
             holder = owner if isinstance(owner, type) else type(owner)
             name = f"{holder.__qualname__}.{value.__name__}"
         module = getattr(holder, "__module__", None) or "builtins"
+        if getattr(sys.modules.get(module), getattr(value, "__name__", ""), None) is value:
+            name = value.__name__  # `random.random` is a method of an object
     module = "numpy.random" if module.startswith("numpy.random.") else module
     return _C_MODULES.get(module, module.removeprefix("_")), name
 

@@ -317,7 +317,7 @@ class Whim(Specification[WhimState]):
 
     @action
     def up(self, s: WhimState) -> None:
-        calls = vars(sys.modules["string"]).setdefault("CALLS", [])
+        calls = vars(sys.modules["string"]).setdefault("WHIM", [])
         calls.append(1)
         require(len(calls) != 80)
         s.x += 1
