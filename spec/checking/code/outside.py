@@ -18,8 +18,9 @@ from spec.language.errors import SpecificationError, safe_repr
 INSIDE: Final = {
     *("array", "builtins", "code", "compile", "cpython", "ctypes", "exec", "function", "gc", "import", "marshal"),
     *("object", "pickle", "sys", "time"),
+    *("builtins.id", "object.__getattr__"),
 }
-"""The first words of the events that concern this process alone."""
+"""The first words of the events that concern this process alone, and the events that are frequent."""
 READERS: Final = frozenset({"importlib", "linecache", "logging", "warnings", "zipimport"})
 """Packages of Python that may open files meanwhile."""
 _WATCHED: Final = dict[CodeType, WeakSet[Any]]()
@@ -41,7 +42,7 @@ def _refuse(
     this_frame: Callable[[int], FrameType] = sys._getframe,
 ) -> None:
     """Refuse an event if a rule causes it."""
-    if event.partition(".")[0] in inside:
+    if event in inside or event.partition(".")[0] in inside:
         return
     frame: FrameType | None = this_frame(1)
     while frame is not None and frame.f_code not in watched:
