@@ -94,7 +94,7 @@ def check(
     with model.hidden_state.unchanged(), traced_failures(model), Watchdog(model, on_progress, nothing_yet) as watched:
 
         def advanced(statistics: Statistics) -> None:
-            model.hidden_state.look_early(statistics.depth)
+            model.hidden_state.look_early(statistics.depth, statistics.seconds)
             watched(statistics)
 
         found = chosen.explore(model, options, advanced)

@@ -118,7 +118,7 @@ class Digest:
 
     def _of_function(self, value: types.FunctionType) -> list[Any]:
         held = value.__defaults__, value.__kwdefaults__, value.__closure__, vars(value)
-        return [value.__code__, *(held if self._is_authors(value) else ())]
+        return [value.__code__, *(held if any(held) and self._is_authors(value) else ())]
 
     def _of_dict(self, value: dict[Any, Any]) -> list[Any]:
         return [*value, *value.values()] if type(value) is dict else self._of_object(value)

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple
 from spec.checking.code.digest import CannotTell, Digest, members_of
 from spec.checking.code.libraries import forbidden_uses, line_of
 from spec.checking.code.outside import watch
-from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, Reached, codes_of, contents_of, functions_in
+from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, codes_of, contents_of, functions_in
 from spec.checking.code.source import classes_of
 from spec.language.errors import SpecificationError
 from spec.language.specification import Specification
@@ -26,7 +26,9 @@ from spec.language.specification import Specification
 NOTHING_KEPT: Final = "a specification keeps nothing between steps"
 MORE: Final = "it may depend on more than the state"
 EARLY: Final = 3
-"""Levels after which everything is compared for the first time."""
+"""Levels after which everything is compared for the first time,"""
+LONG: Final = 0.5
+"""if the search has lasted so many seconds."""
 
 
 class Rule(NamedTuple):
@@ -58,10 +60,18 @@ class HiddenState:
             if any("cache_info" in code.co_names for code in codes_of(each.__code__)):
                 line = line_of(each, "cache_info")
                 raise SpecificationError(self._sentence(each, "asks a cache for cache_info", line, MORE))
-        self._named = [each for each in reached.named if self._is_compared(each)]
-        self._named += [Named(each, each.__name__, each, None) for each in reached.functions]
-        self._named += self._functions_named(reached)
-        self._named += [Named(next(functions_in(each)), "what it keeps", each, None) for each in reached.wrappers]
+        named = [each for each in reached.named if self._is_compared(each)]
+        named += [Named(each, each.__name__, each, None) for each in reached.functions]
+        named += [
+            Named(by, name, value, by.__globals__)
+            for by in filter(self.reachable.is_user_code, reached.functions)
+            for name in by.__code__.co_names
+            if isinstance(value := by.__globals__.get(name), FunctionType)  # another may be assigned
+        ]
+        named += [Named(next(functions_in(each)), "what it keeps", each, None) for each in reached.wrappers]
+        places = {(id(each.holder or each.value), each.name): each for each in reversed(named)}
+        self._named = [*reversed(places.values())]
+        """The first of each place."""
         self._heard = ""
         for rule in self._rules:
             for each in self._functions_of(rule):
@@ -89,13 +99,13 @@ class HiddenState:
             raise
         self.require_unchanged()
 
-    def look_early(self, depth: int) -> None:
-        """Compare once when a search has come to some depth, so that a long one does not end in vain.
+    def look_early(self, depth: int, seconds: float) -> None:
+        """Compare once when a search has come to some depth and lasts, so that a long one does not end in vain.
 
         Raises:
             SpecificationError: something has changed.
         """
-        if depth > EARLY and not self._looked_early:
+        if depth > EARLY and seconds >= LONG and not self._looked_early:
             self._looked_early = True
             self.require_unchanged()
 
@@ -148,16 +158,6 @@ class HiddenState:
         if not isinstance(holder, Mapping) or "__spec__" not in holder:
             return True
         return self.reachable.is_user_code(holder.get("__name__", ""))
-
-    def _functions_named(self, reached: Reached) -> Iterator[Named]:
-        """The author's functions in globals that functions name: another might be assigned."""
-        met = set[tuple[int, str]]()
-        for by in filter(self.reachable.is_user_code, reached.functions):
-            known: dict[str, Any] = by.__globals__
-            for name in by.__code__.co_names:
-                if isinstance(known.get(name), FunctionType) and (id(known), name) not in met:
-                    met.add((id(known), name))
-                    yield Named(by, name, known[name], known)
 
     def _cannot_tell(self, unknown: CannotTell) -> str:
         return self._about(unknown.name, f", {unknown}", f"it cannot be told whether it changes; {NOTHING_KEPT}")

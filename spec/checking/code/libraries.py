@@ -158,7 +158,7 @@ def _name(value: Any) -> tuple[str, str]:
             name = f"{holder.__qualname__}.{value.__name__}"
         module = getattr(holder, "__module__", None) or "builtins"
         if getattr(sys.modules.get(module), getattr(value, "__name__", ""), None) is value:
-            name = value.__name__  # `random.random` is a method of an object
+            name = getattr(value, "__name__", "")  # `random.random` is a method of an object
     module = "numpy.random" if module.startswith("numpy.random.") else module
     return _C_MODULES.get(module, module.removeprefix("_")), name
 
