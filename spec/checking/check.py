@@ -90,9 +90,14 @@ def check(
     if profile and chosen.name == "spark":
         raise UsageError("profile: Spark's workers are not measured; use another engine")
     evaluating = model.timed() if profile else {}
-    with traced_failures(model), Watchdog(model, on_progress, Statistics(0, 0, 0, 0, 0.0)) as watched:
-        found = chosen.explore(model, options, watched)
-    model.hidden_state.require_unchanged()
+    nothing_yet = Statistics(0, 0, 0, 0, 0.0)
+    with model.hidden_state.unchanged(), traced_failures(model), Watchdog(model, on_progress, nothing_yet) as watched:
+
+        def advanced(statistics: Statistics) -> None:
+            model.hidden_state.look_early(statistics.depth, statistics.seconds)
+            watched(statistics)
+
+        found = chosen.explore(model, options, advanced)
     if found.ended != "interrupted":
         on_progress(found.statistics)
     result = _result(model, options, found, chosen.name, bool(named), release, accepted)

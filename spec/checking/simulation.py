@@ -229,6 +229,7 @@ def simulate(
         model, selected_numbers(model, arguments.as_names("properties", properties), deadlock), steps, seed, policy
     )
     with ExitStack() as until_done:
+        until_done.enter_context(model.hidden_state.unchanged())
         pool = until_done.enter_context(ThreadPoolExecutor(threads))
         so_far = SimulationStatistics(0, last - first, 0, 0.0, 0.0)
 

@@ -10,7 +10,6 @@ import json
 import os
 import re
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -39,7 +38,7 @@ from spec.cli import command
 from spec.language import Specification, action, constant, invariant, require, variable
 from spec.language.errors import EnvironmentFailed, EnvironmentWarning
 from tests.spec.cli.test_commands import COMMAND, Answer, heed_interrupts
-from tests.spec.toys import RaisingAction, RaisingProperty, Walkers, WalkersState
+from tests.spec.toys import RaisingAction, RaisingProperty, Walkers, WalkersState, misbehaving
 
 OWN = '''
 """Specifications that disturb the checker."""
@@ -586,7 +585,7 @@ class Removing(Walkers):
     def remove(self, s: WalkersState) -> None:
         """It is not enabled."""
         if sum(s.at.values()) == 4:
-            shutil.rmtree(self.run, ignore_errors=True)
+            misbehaving(sys.modules["shutil"].rmtree, self.run, True)
         require(False)
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -294,7 +292,7 @@ class Talking(Countdown):
     def talk(self, s: CountdownState) -> None:
         """It is not enabled."""
         if s.number == self.fatal:
-            print("in the driver" if os.getpid() == self.driver else "in a worker")
+            print("in the driver" if sys.modules["os"].getpid() == self.driver else "in a worker")
         require(False)
 
 
@@ -307,11 +305,40 @@ class WrongStart(Countdown):
         s.number = self.top + 1
 
 
+def misbehaving(do: Callable[..., None], *given: Any) -> None:
+    """Call a function as no rule may: where it is not seen that a rule calls it."""
+    thread = sys.modules["threading"].Thread(target=do, args=given)
+    thread.start()
+    thread.join()
+
+
+def happens_first(specification: Countdown) -> bool:
+    """Whether this process is not the driver, and the event has not happened before."""
+    system = sys.modules["os"]
+    if system.getpid() == specification.driver or system.path.exists(specification.flag):
+        return False
+    with open(specification.flag, "w"):
+        return True
+
+
 def die_once(specification: Countdown) -> None:
     """Kill this process, unless it is the driver or the event has already happened."""
-    if os.getpid() != specification.driver and not Path(specification.flag).exists():
-        Path(specification.flag).touch()
-        os.kill(os.getpid(), signal.SIGKILL)
+    if happens_first(specification):
+        sys.modules["os"].kill(sys.modules["os"].getpid(), signal.SIGKILL)
+
+
+def interrupt_once(specification: Countdown) -> None:
+    """Send Ctrl-C to the driver and wait, unless this is the driver or the event has already happened."""
+    if happens_first(specification):
+        sys.modules["os"].kill(specification.driver, signal.SIGINT)
+        sys.modules["signal"].pause()
+
+
+def report(port: int) -> None:
+    """Report the process id, and wait to be killed while someone listens."""
+    with suppress(ConnectionError), sys.modules["socket"].create_connection(("127.0.0.1", port)) as connection:
+        connection.sendall(str(sys.modules["os"].getpid()).encode())
+        connection.recv(1)  # returns when the listener closes
 
 
 class DeadlyAction(Countdown):
@@ -322,7 +349,7 @@ class DeadlyAction(Countdown):
         """Go down, if it lives."""
         require(s.number >= by)
         if s.number == self.fatal:
-            die_once(self)
+            misbehaving(die_once, self)
         s.number -= by
 
 
@@ -333,7 +360,7 @@ class DeadlyProperty(Countdown):
     def lives(self, s: CountdownState) -> bool:
         """It checks the state, if it lives."""
         if s.number == self.fatal:
-            die_once(self)
+            misbehaving(die_once, self)
         return True
 
 
@@ -346,10 +373,8 @@ class Announcing(Walkers):
     @action
     def announce(self, s: WalkersState) -> None:
         """It is not enabled."""
-        if sum(s.at.values()) == self.length and os.getpid() != self.driver:
-            with suppress(ConnectionError), socket.create_connection(("127.0.0.1", self.port)) as connection:
-                connection.sendall(str(os.getpid()).encode())
-                connection.recv(1)  # returns when the listener closes
+        if sum(s.at.values()) == self.length and sys.modules["os"].getpid() != self.driver:
+            misbehaving(report, self.port)
         require(False)
 
 
@@ -359,10 +384,8 @@ class Interrupting(Countdown):
     @action
     def interrupt(self, s: CountdownState) -> None:
         """It is not enabled."""
-        if s.number == self.fatal and os.getpid() != self.driver and not Path(self.flag).exists():
-            Path(self.flag).touch()
-            os.kill(self.driver, signal.SIGINT)
-            signal.pause()
+        if s.number == self.fatal:
+            misbehaving(interrupt_once, self)
         require(False)
 
 

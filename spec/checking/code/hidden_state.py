@@ -1,81 +1,35 @@
 """Hidden state: everything besides the given state on which actions and properties depend.
 
 They must be functions of the state: an engine evaluates them in its own order, once or several times, here or in
-other processes. Chance, clocks, and objects that change when read (an iterator, a file) are rejected by inspection,
-before any evaluation, so the error comes in every run. A list, a dict or an object that code only reads is a constant
-like any other. So such values are compared with their earlier contents.
+other processes. A list says what they may use of Python's library (`libraries`). Files and other processes are
+refused when a rule turns to them (`outside`). All values that rules reach in the author's modules are constants:
+their contents are compared before, during and after a search (`digest`).
 """
 
 from __future__ import annotations
 
-import builtins
-import importlib
-import io
-import random
-import sys
-from collections import defaultdict, deque
-from collections.abc import Callable, Collection, Iterator
-from datetime import date
-from dis import Instruction, get_instructions
-from enum import Enum
-from functools import cached_property
-from opcode import opmap
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from decimal import getcontext
 from pathlib import Path
-from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
-from spec.checking.code.identity import WHY, comparisons, is_identity
-from spec.checking.code.reachable import A_DEFAULT, PLAIN, Named, Reachable, Reached, codes_of, functions_in, parts_of
+from spec.checking.code.digest import CannotTell, Digest, members_of
+from spec.checking.code.identity import WRITE_EQUALS, comparisons, is_identity
+from spec.checking.code.libraries import forbidden_uses, line_of
+from spec.checking.code.outside import watch
+from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, codes_of, contents_of, functions_in
+from spec.checking.code.source import classes_of
 from spec.language.errors import SpecificationError
-from spec.language.part import Part
 from spec.language.specification import Specification
 
-NONDETERMINISTIC: Final = {
-    "builtins": {"id", "input"},
-    "random": {"SystemRandom"},
-    "time": {
-        f"{clock}{unit}"
-        for clock in ("time", "monotonic", "perf_counter", "process_time", "thread_time")
-        for unit in ("", "_ns")
-    },
-    "uuid": {"getnode", "uuid1", "uuid4", "uuid6", "uuid7"},
-    "os": {"getrandom", "times", "urandom"},
-    "secrets": {"randbelow", "token_bytes", "token_hex", "token_urlsafe"},
-}
-"""By module, the functions that return different values from call to call, or from process to process."""
-NONDETERMINISTIC_UP_TO: Final = {
-    "builtins.hash": None,
-    "random.Random": 0,
-    "numpy.random.RandomState": 0,
-    "numpy.random.default_rng": 0,
-    "time.asctime": 0,
-    "time.ctime": 0,
-    "time.gmtime": 0,
-    "time.localtime": 0,
-    "time.strftime": 1,
-}
-"""Functions that do so if they are called with no more arguments than that."""
-NONDETERMINISTIC_MODULES: Final = frozenset({*NONDETERMINISTIC, "datetime", "numpy"})
-"""The modules that have such functions."""
-CLOCK_METHODS: Final = {"now", "today", "utcnow"}
-"""Methods of the classes of `datetime` that read a clock."""
-OUTER_STORES: Final = {"STORE_GLOBAL": "global", "STORE_DEREF": "nonlocal"}
-"""Instructions, and the Python keywords that lead to them."""
-NOT_DETERMINISTIC: Final = "it is not deterministic, and must be a function of the state"
-NO_STATE_BETWEEN_STEPS: Final = "a specification keeps nothing between steps"
-_IN_PLACE: Final = (list, dict, set, deque, bytearray)
-"""Types whose values are changed in place."""
-
-
-class Finding(NamedTuple):
-    """A function's violation of the rules."""
-
-    by: Any
-    """The function."""
-    does: str
-    """`calls random.random`."""
-    line: int
-    why: str
+NOTHING_KEPT: Final = "a specification keeps nothing between steps"
+MORE: Final = "it may depend on more than the state"
+EARLY: Final = 3
+"""Levels after which everything is compared for the first time,"""
+LONG: Final = 0.5
+"""if the search has lasted so many seconds."""
 
 
 class Rule(NamedTuple):
@@ -90,24 +44,80 @@ class HiddenState:
     """Everything besides the state that the rules of a specification read.
 
     Raises:
-        SpecificationError: some of it is chance, a clock, or changes when read.
+        SpecificationError: they may not use some of it, or it cannot be told whether it changes.
     """
 
     def __init__(self, specification: Specification):
+        self._specification = specification
         self._rules = list(_rules(specification))
         self.reachable = Reachable(specification)
         """The code that the specification may run."""
-        self._name = type(specification).__name__
         reached = self.reachable.reached(*(run for rule in self._rules for run in rule.runs))
-        for finding in _findings(reached):
-            raise SpecificationError(self._finding_text(finding))
-        kept = [each for each in reached.named if not self._is_pythons(each.holder)]
-        self._names = [each for each in kept if each.holder is not None]
-        self._values = {id(each.value): each for each in kept if self._is_compared(each.value)}
-        self._prints = {key: self._print(each.value) for key, each in self._values.items()}
+        self.modules = {str(each.__globals__.get("__name__")) for each in reached.functions}
+        """The names of the modules whose functions the rules may run."""
+        for use in forbidden_uses(reached, self.reachable.is_user_code):
+            raise SpecificationError(self._sentence(use.by, f"uses {use.name}", use.line, MORE))
+        for each in reached.functions if reached.wrappers else ():
+            if any("cache_info" in code.co_names for code in codes_of(each.__code__)):
+                line = line_of(each, "cache_info")
+                raise SpecificationError(self._sentence(each, "asks a cache for cache_info", line, MORE))
+        for each in reached.functions:
+            for line in comparisons(each):
+                raise SpecificationError(self._sentence(each, "compares by `is`", line, WRITE_EQUALS))
+        for its in filter(is_identity, reached.named):
+            line = line_of(its.by, its.name)
+            raise SpecificationError(self._sentence(its.by, f"compares by {its.name}", line, WRITE_EQUALS))
+        named = [each for each in reached.named if self._is_compared(each)]
+        named += [Named(each, each.__name__, each, None) for each in reached.functions]
+        named += [
+            Named(by, name, value, by.__globals__)
+            for by in filter(self.reachable.is_user_code, reached.functions)
+            for name in by.__code__.co_names
+            if isinstance(value := by.__globals__.get(name), FunctionType)  # another may be assigned
+        ]
+        named += [Named(next(functions_in(each)), "what it keeps", each, None) for each in reached.wrappers]
+        places = {(id(each.holder or each.value), each.name): each for each in reversed(named)}
+        self._named = [*reversed(places.values())]
+        """The first of each place."""
+        self._heard = ""
+        for rule in self._rules:
+            for each in self._functions_of(rule):
+                watch(each.__code__, self)
+        try:
+            self._before = self._digest()
+        except CannotTell as unknown:
+            raise SpecificationError(self._cannot_tell(unknown)) from None
+        self._looked_early = False
+
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """While this is open, nothing of it may change. If anything fails meanwhile, a change is the reason.
+
+        Raises:
+            SpecificationError: something has changed.
+        """
+        try:
+            yield
+        except SpecificationError:
+            raise
+        except Exception as failure:
+            if changed := self.changed():
+                raise SpecificationError(changed) from failure
+            raise
+        self.require_unchanged()
+
+    def look_early(self, depth: int, seconds: float) -> None:
+        """Compare once when a search has come to some depth and lasts, so that a long one does not end in vain.
+
+        Raises:
+            SpecificationError: something has changed.
+        """
+        if depth > EARLY and seconds >= LONG and not self._looked_early:
+            self._looked_early = True
+            self.require_unchanged()
 
     def require_unchanged(self) -> None:
-        """Compare the values that the rules read with their contents when this was made.
+        """Compare everything with its content when this was made.
 
         Raises:
             SpecificationError: something has changed.
@@ -116,85 +126,76 @@ class HiddenState:
             raise SpecificationError(changed)
 
     def changed(self) -> str:
-        """The first value that has changed since this was made, in one line; empty if none has."""
-        for key, each in self._values.items():
-            if self._print(each.value) != self._prints[key]:
-                return self._finding_text(_changed(each, "was changed"))
-        for each in self._names:
-            if not each.is_still():
-                return self._finding_text(_changed(each, "was assigned"))
-        return ""
+        """What has changed first since this was made, in one line; empty if nothing has."""
+        if self._heard:
+            return self._heard
+        try:
+            changed = next(self._digest().changed_since(self._before), None)
+        except CannotTell as unknown:
+            return self._cannot_tell(unknown)
+        return "" if changed is None else self._about(changed, "", f"it was changed meanwhile; {NOTHING_KEPT}")
 
-    def _finding_text(self, finding: Finding) -> str:
-        rule, runs = self._rule_that_reaches(finding.by)
-        does = finding.does if finding.by in runs else f"runs {finding.by.__name__}, which {finding.does}"
-        place = f"{Path(finding.by.__code__.co_filename).name}, line {finding.line}"
-        return f"{rule} of {self._name} {does} ({place}): {finding.why}"
+    def hear(self, code: CodeType, line: int, event: str) -> str:
+        """Keep in mind that this code of a rule turned to something outside; returns a sentence on it."""
+        by = next(each for rule in self._rules for each in self._functions_of(rule) if each.__code__ == code)
+        self._heard = self._heard or self._sentence(by, f"causes {event}", line, MORE)
+        return self._heard
 
-    def _rule_that_reaches(self, function: FunctionType) -> tuple[str, set[FunctionType]]:
-        """The first rule that runs this function, with the rule's own functions."""
-        for rule in self._rules:
-            if function in self.reachable.reached(*rule.runs).functions:
-                return rule.name, {each for run in rule.runs for each in functions_in(run)}
-        return "a rule", set()
+    def _digest(self) -> Digest:
+        values: dict[Hashable, Any] = {number: self._now(each) for number, each in enumerate(self._named)}
+        name = type(self._specification).__name__
+        values[f"{name} itself"] = self._specification
+        for cls in filter(self.reachable.is_user_code, classes_of(self._specification)):
+            values |= {f"{cls.__name__}.{member}": value for member, value in members_of(cls)}
+        numbers = getcontext().copy()
+        numbers.clear_flags()
+        values["the context of decimal numbers"] = numbers
+        return Digest(values, self.reachable.is_user_code)
 
-    def _is_pythons(self, holder: Any) -> bool:
-        """Whether it is an installed module, such as `sys`, whose `stdout` is replaced now and then."""
-        if not isinstance(holder, dict) or "__spec__" not in holder:
-            return False
-        return not self.reachable.is_user_code(holder.get("__name__", ""))
+    def _now(self, named: Named) -> Any:
+        if named.value is globals:  # they may be read and written by any name
+            return {name: each for name, each in named.by.__globals__.items() if not name.startswith("__")}
+        return named.now
 
-    def _is_compared(self, value: Any) -> bool:
-        kind = type(value)
-        if kind in PLAIN or kind in (tuple, frozenset):
-            return False
-        return isinstance(value, _IN_PLACE) or hasattr(kind, "tobytes") or self._is_own(value)
+    def _is_compared(self, named: Named) -> bool:
+        """Whether it is a value in the author's modules: not in an installed one, such as `sys.stdout`."""
+        holder = named.holder
+        if holder is None:
+            return named.name == A_DEFAULT or named.value is globals
+        if not isinstance(holder, Mapping) or "__spec__" not in holder:
+            return True
+        return self.reachable.is_user_code(holder.get("__name__", ""))
 
-    def _is_own(self, value: Any) -> bool:
-        """Whether it is one of the author's objects that may be changed in place."""
-        return (
-            not isinstance(value, type | tuple | Enum | Part | FunctionType)
-            and self.reachable.is_user_code(type(value))
-            and hasattr(value, "__dict__")
-        )
+    def _cannot_tell(self, unknown: CannotTell) -> str:
+        return self._about(unknown.name, f", {unknown}", f"it cannot be told whether it changes; {NOTHING_KEPT}")
 
-    def _print(self, value: Any, inside: tuple[int, ...] = ()) -> Any:
-        """The comparable content of a value, deep: containers and the author's own objects by their members."""
-        if type(value) in PLAIN:
-            return value
-        if id(value) in inside:
-            return "itself"
-        inside += (id(value),)
-        match value:
-            case set() | frozenset():
-                return type(value), frozenset(value)
-            case defaultdict(default_factory=made) if made is not None:  # looking up a key inserts it
-                plain = made()
-                return type(value), [self._print(each, inside) for each in value.items() if each[1] != plain]
-            case dict():
-                return type(value), [self._print(each, inside) for each in value.items()]
-            case list() | tuple() | deque():
-                return type(value), [self._print(each, inside) for each in value]
-            case _ if hasattr(type(value), "tobytes"):
-                return value.tobytes()
-            case bytearray():
-                return bytes(value)
-        if self._is_own(value):
-            late = {name for name, each in vars(type(value)).items() if isinstance(each, cached_property)}
-            return value, {name: self._print(each, inside) for name, each in vars(value).items() if name not in late}
-        return _Same(value)
+    def _about(self, name: Hashable, what: str, why: str) -> str:
+        """A sentence on a value with this name in a digest."""
+        if not isinstance(name, int):
+            return f"{name}{what}: {why}"
+        named = self._named[name]
+        return self._sentence(named.by, f"looks at {named.name}{what}", line_of(named.by, named.name), why)
 
+    def _sentence(self, by: Any, does: str, line: int, why: str) -> str:
+        """What a function does wrong, with the first rule that runs it."""
+        reaching = (each for each in self._rules if by in self.reachable.reached(*each.runs).functions)
+        rule = next(reaching, None)
+        if rule is None or by not in self._functions_of(rule):
+            does = f"runs {by.__name__}, which {does}"
+        place = f"{Path(by.__code__.co_filename).name}, line {line}"
+        return f"{rule.name if rule else 'a rule'} of {type(self._specification).__name__} {does} ({place}): {why}"
 
-class _Same:
-    """A value that is compared by identity; held, so that no other object can take its address."""
-
-    def __init__(self, value: Any):
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.value is other.value
-
-    __hash__ = None  # type: ignore[assignment]
+    def _functions_of(self, rule: Rule) -> set[FunctionType]:
+        """The author's own functions that a rule is made of."""
+        found, waiting = set[FunctionType](), [each for run in rule.runs for each in functions_in(run)]
+        while waiting:
+            function = waiting.pop()
+            if self.reachable.is_user_code(function):
+                found.add(function)
+            else:  # the language wraps it
+                inner = map(contents_of, function.__closure__ or ())
+                waiting += [each for value in inner for each in functions_in(value)]
+        return found
 
 
 def _rules(specification: Specification) -> Iterator[Rule]:
@@ -203,258 +204,3 @@ def _rules(specification: Specification) -> Iterator[Rule]:
     for judged in specification.properties:
         yield Rule(f"{judged.kind.replace('_', ' ')} {judged.name}", tuple(each.run for each in judged.instances[:1]))
     yield Rule("initial", tuple(specification.initial_methods))
-
-
-def _findings(reached: Reached) -> Iterator[Finding]:
-    named: dict[FunctionType, list[Named]] = defaultdict(list)
-    odd: dict[int, list[Any]] = {}
-    """By the `id` of a value, the parts of it that may not be constants."""
-    for each in reached.named:
-        named[each.by].append(each)
-        if id(each.value) not in odd:
-            odd[id(each.value)] = [part for part in _with_parts(each.value) if type(part) not in PLAIN]
-    for function in reached.functions:
-        yield from _stores(function)
-        for line in comparisons(function):
-            yield Finding(function, "compares by `is`", line, WHY)
-        suspected = [each for each in named[function] if any(map(_may_be_chance, odd[id(each.value)]))]
-        if suspected or _imports(function):
-            yield from _chance(function, suspected)
-        for each in named[function]:
-            if is_identity(each):
-                yield Finding(function, f"calls {each.name}", _line_of(function, each.name), WHY)
-            for value in odd[id(each.value)]:
-                if what := _changes_as_it_is_read(value):
-                    why = f"it changes as it is read; {NO_STATE_BETWEEN_STEPS}"
-                    yield Finding(function, f"looks at {each.name}, {what}", _line_of(function, each.name), why)
-
-
-def _with_parts(value: Any) -> Iterator[Any]:
-    """A value and everything it holds, each once."""
-    met, waiting = set[int](), [value]
-    while waiting:
-        each = waiting.pop()
-        if id(each) not in met:
-            met.add(id(each))
-            yield each
-            if type(each) not in PLAIN:
-                waiting += parts_of(each)
-
-
-# Values that change when they are read.
-
-
-def _changes_as_it_is_read(value: Any) -> str:
-    """The kind of such a value; empty for any other."""
-    if isinstance(value, type | tuple | Enum | FunctionType):
-        return ""
-    if isinstance(value, random.Random) or _is_of_numpys_chance(value):
-        return "a generator of random numbers"
-    if isinstance(value, io.IOBase):
-        written = value in (sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__) or value.closed
-        return "" if written or not value.readable() else "an open file"
-    return f"an iterator ({type(value).__name__})" if isinstance(value, Iterator) else ""
-
-
-def _is_of_numpys_chance(value: Any) -> bool:
-    return type(value).__module__.startswith("numpy.random") and not callable(value)
-
-
-# State that is kept between steps.
-
-
-def _stores(function: FunctionType) -> Iterator[Finding]:
-    """Assignments to globals and to closure variables."""
-    kept = frozenset(function.__code__.co_freevars)
-    for code in codes_of(function.__code__):
-        if not _has(code, *OUTER_STORES):
-            continue
-        for each in get_instructions(code):
-            name = each.argval
-            if each.opname == "STORE_GLOBAL" or (
-                each.opname == "STORE_DEREF" and name in kept and name in code.co_freevars
-            ):
-                yield Finding(
-                    function,
-                    f"assigns the {OUTER_STORES[each.opname]} {name}",
-                    _line(each, code),
-                    NO_STATE_BETWEEN_STEPS,
-                )
-
-
-def _changed(named: Named, how: str) -> Finding:
-    why = f"its value {how} meanwhile; {NO_STATE_BETWEEN_STEPS}"
-    return Finding(named.by, f"looks at {named.name}", _line_of(named.by, named.name), why)
-
-
-# Chance.
-
-
-def _describe(value: Any) -> str:
-    """The name of a callable, with its module."""
-    name, owner = getattr(value, "__name__", ""), getattr(value, "__self__", None)
-    if isinstance(owner, random.Random):
-        return f"random.{name}"
-    if isinstance(owner, type):
-        return f"{owner.__module__}.{owner.__name__}.{name}"
-    module = getattr(type(owner) if _is_of_numpys_chance(owner) else value, "__module__", None) or ""
-    module = "numpy.random" if module.startswith("numpy.random") else module
-    return f"{'os' if module in ('posix', 'nt') else module}.{name}"
-
-
-def _is_chance(value: Any, arguments: int | None) -> bool:
-    """Whether a callable, with so many arguments, varies from call to call; None if it is not called."""
-    owner = getattr(value, "__self__", None)
-    if isinstance(owner, random.Random) or _is_of_numpys_chance(owner):
-        return True
-    if isinstance(owner, type) and issubclass(owner, date) and value.__name__ in CLOCK_METHODS:
-        return True
-    module, _, name = _describe(value).rpartition(".")
-    most = NONDETERMINISTIC_UP_TO.get(f"{module}.{name}")
-    return name in NONDETERMINISTIC.get(module, ()) or (
-        most is not None and arguments is not None and arguments <= most
-    )
-
-
-def _may_be_chance(value: Any) -> bool:
-    """Whether code that names it must be inspected."""
-    if isinstance(value, type):
-        return issubclass(value, date | random.Random) or _describe(value) in NONDETERMINISTIC_UP_TO
-    if not isinstance(value, BuiltinFunctionType | MethodType | FunctionType):
-        return False
-    return _is_chance(value, None) or _describe(value) in NONDETERMINISTIC_UP_TO
-
-
-def _imports(function: FunctionType) -> bool:
-    """Whether the function itself imports a module with chance in it."""
-    return any(
-        not NONDETERMINISTIC_MODULES.isdisjoint(name.partition(".")[0] for name in code.co_names)
-        and _has(code, "IMPORT_NAME")
-        for code in codes_of(function.__code__)
-    )
-
-
-def _chance(function: FunctionType, suspected: list[Named]) -> Iterator[Finding]:
-    """The functions that a function calls or passes on and that do not always return the same."""
-    escaped: list[Any] = []
-    made_anew = None
-    for loaded in _loads(function):
-        if isinstance(loaded.value, ModuleType):
-            escaped.append(vars(loaded.value))
-        if loaded.value is builtins.object and loaded.arguments == 0:
-            made_anew = loaded
-        for value in _with_parts(loaded.value):
-            if _is_chance(value, loaded.arguments):
-                yield Finding(function, f"calls {_name_of(value)}", loaded.line, NOT_DETERMINISTIC)
-    if made_anew and any(each.value is builtins.hash for each in suspected):
-        yield Finding(function, "calls hash of a new object", made_anew.line, NOT_DETERMINISTIC)
-    for each in suspected:
-        for value in _with_parts(each.value) if _is_reachable_elsewhere(each, escaped) else ():
-            if _is_chance(value, None):
-                line = _line_of(function, each.name)
-                yield Finding(function, f"calls {_name_of(value)}", line, NOT_DETERMINISTIC)
-
-
-def _is_reachable_elsewhere(named: Named, escaped: Collection[Any]) -> bool:
-    """Whether code can use it without looking it up by its whole name: as a default, as a member of something, or
-    through a module that it passes on.
-    """
-    if named.holder is None:
-        return named.name == A_DEFAULT
-    if isinstance(named.holder, CellType):
-        return False
-    return "__spec__" not in named.holder or any(named.holder is each for each in escaped)
-
-
-def _name_of(value: Any) -> str:
-    return _describe(value).removeprefix("builtins.")
-
-
-class _Loaded(NamedTuple):
-    """A value that code looks up; dotted names are followed through modules and classes."""
-
-    value: Any
-    line: int
-    arguments: int | None
-    """The number of arguments it is called with; None if it is not called at once."""
-
-
-_PASSED_OVER: Final = {"CACHE", "PUSH_NULL", "PRECALL", "NOP", "RESUME", "EXTENDED_ARG"}
-
-
-def _loads(function: FunctionType) -> Iterator[_Loaded]:
-    """The values that a function looks up by names that are known before it runs."""
-    known: dict[str, Any] = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        try:
-            known[name] = cell.cell_contents
-        except ValueError:
-            continue
-    imported: dict[str, Any] = {}
-    for code in codes_of(function.__code__):
-        instructions = [each for each in get_instructions(code) if each.opname not in _PASSED_OVER]
-        module = brought = None
-        for at, each in enumerate(instructions):
-            operation, name = each.opname, each.argval
-            if operation == "IMPORT_NAME":
-                module = _module(name)
-                brought = _module(name.partition(".")[0])
-            elif operation == "IMPORT_FROM":
-                brought = getattr(module, name, None)
-            elif operation.startswith("STORE_") and brought is not None:
-                imported[name] = brought
-                brought = None
-            elif operation.startswith("LOAD_") and isinstance(name, str):
-                if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
-                    value = function.__globals__.get(name, getattr(builtins, name, None))
-                elif operation in ("LOAD_ATTR", "LOAD_METHOD", "LOAD_CONST", "LOAD_SUPER_ATTR"):
-                    continue
-                else:
-                    value = known.get(name)
-                yield _followed(imported.get(name) if value is None else value, instructions, at, code)
-
-
-def _followed(value: Any, instructions: list[Instruction], at: int, code: CodeType) -> _Loaded:
-    """The value loaded there, followed along the dots."""
-    line = _line(instructions[at], code)
-    at += 1
-    while isinstance(value, ModuleType | type) and instructions[at].opname in ("LOAD_ATTR", "LOAD_METHOD"):
-        value = getattr(value, instructions[at].argval, None)
-        at += 1
-    while instructions[at].opname == "LOAD_CONST":  # a constant argument
-        at += 1
-    called = instructions[at].opname == "CALL"
-    return _Loaded(value, line, instructions[at].arg if called else None)
-
-
-def _module(name: str) -> ModuleType | None:
-    """A module that a function imports; chance may be in it."""
-    if name.partition(".")[0] not in NONDETERMINISTIC_MODULES:
-        return sys.modules.get(name)
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-# The place in the source.
-
-
-def _has(code: CodeType, *operations: str) -> bool:
-    used = code.co_code[::2]
-    return any(opmap[each] in used for each in operations)
-
-
-def _line(instruction: Instruction, code: CodeType) -> int:
-    positions = instruction.positions
-    return (positions.lineno if positions else None) or code.co_firstlineno
-
-
-def _line_of(function: FunctionType, name: str) -> int:
-    """The line where a function first has the last part of a name."""
-    last = name.rpartition(".")[2]
-    for code in codes_of(function.__code__):
-        for each in get_instructions(code):
-            if each.argval == last:
-                return _line(each, code)
-    return function.__code__.co_firstlineno

@@ -17,9 +17,10 @@ from opcode import opmap
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final
 
-from spec.checking.code.reachable import Named, codes_of
+from spec.checking.code.libraries import line
+from spec.checking.code.reachable import Named, codes_of, contents_of
 
-WHY: Final = "equal values need not be one object: write `==`"
+WRITE_EQUALS: Final = "equal values need not be one object: write `==`"
 _BY_IDENTITY: Final[object] = object.__eq__
 _UNKNOWN: Final = 0
 """Stands for a value that is not known; it is as little allowed as this number."""
@@ -37,7 +38,7 @@ def comparisons(function: FunctionType) -> Iterator[int]:
                 left = _start(instructions, right)
                 sides = instructions[left:right], instructions[right:at]
                 if not any(_is_one_object(_value(function, code, side)) for side in sides):
-                    yield (each.positions.lineno if each.positions else None) or code.co_firstlineno
+                    yield line(each, code)
 
 
 def is_identity(named: Named) -> bool:
@@ -66,8 +67,7 @@ def _value(function: FunctionType, code: CodeType, side: list[Instruction]) -> A
     elif first.opname == "LOAD_GLOBAL":
         value = function.__globals__.get(first.argval, getattr(builtins, first.argval, _UNKNOWN))
     elif first.opname == "LOAD_DEREF" and first.argval in function.__code__.co_freevars:
-        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(first.argval)]
-        value = cell.cell_contents
+        value = contents_of((function.__closure__ or ())[function.__code__.co_freevars.index(first.argval)])
     else:
         value = _UNKNOWN
     if value is type and others and others[-1].opname == "CALL":

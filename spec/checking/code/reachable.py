@@ -5,32 +5,37 @@ method call is unknown here. So a name after a dot may be any member of that nam
 have: the classes of the specification, its states and its values, and those that are named. This finds more than is
 ever run. It does not find code that is put together from text (`getattr`, `eval`).
 
-Installed functions, and those of the language and the checkers, are listed as named; their code is not followed.
+Modules that functions import themselves are followed like others. Installed functions, and those of the language and
+the checkers, are listed as named; their code is not followed.
 """
 
 from __future__ import annotations
 
 import builtins
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from dis import get_instructions
 from functools import cache, cached_property, partial
+from importlib import import_module
+from importlib.util import find_spec, resolve_name
 from inspect import getattr_static
 from opcode import opmap
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any, Final, NamedTuple
 from warnings import catch_warnings
 
-from spec.checking.code.source import classes_of, is_user_code, modules_of
+from spec.checking.code.source import classes_of, is_installed_file, is_user_code, modules_of
 from spec.language.domains import Domain, EnumerationDomain, MappingDomain
 from spec.language.instances import Instance, Instances
 from spec.language.part import Part
 from spec.language.specification import Specification
 
 _LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
+_IMPORT_NAME: Final = opmap["IMPORT_NAME"]
 _EXTENDED_ARG: Final = opmap["EXTENDED_ARG"]
-_CONTENTS: Final = "cell_contents"
 GENERATED: Final = "<string>"
 """The file of the methods that `dataclass` writes."""
 A_DEFAULT: Final = "a default"
@@ -50,11 +55,12 @@ class Named(NamedTuple):
     of: type | ModuleType | None = None
     """Its class or module, if the name follows a dot."""
 
-    def is_still(self) -> bool:
-        """Whether the name still means this value."""
+    @property
+    def now(self) -> Any:
+        """What the name means at this moment."""
         if isinstance(self.holder, CellType):
-            return getattr(self.holder, _CONTENTS, None) is self.value
-        return self.holder is None or self.holder.get(self.name.rpartition(".")[2]) is self.value
+            return contents_of(self.holder)
+        return self.value if self.holder is None else self.holder.get(self.name.rpartition(".")[2])
 
 
 @dataclass(frozen=True)
@@ -134,8 +140,8 @@ class _Search:
     def look_at(self, function: FunctionType) -> None:
         """Record everything that a function names."""
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-            if _is_filled(cell):
-                self.name(function, name, cell.cell_contents, cell)
+            if (value := contents_of(cell)) is not None:
+                self.name(function, name, value, cell)
         for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
             self.name(function, A_DEFAULT, value, None)
         if not self.is_user_code(function):  # a wrapper around an author's function
@@ -150,6 +156,10 @@ class _Search:
                     self.name(function, *each)
             else:
                 self.name(function, name, known[name], known)
+        for name in _imported_in(function.__code__, function.__globals__.get("__package__") or ""):
+            if (module := imported(name)) is not None:
+                for each in _of_module(name, module, attributes):
+                    self.name(function, *each)
         for attribute in attributes:
             if attribute not in self.asked:
                 self.asked[attribute] = function
@@ -261,7 +271,7 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
 
 
 def _of_module(
-    name: str, module: ModuleType, attributes: Iterable[str]
+    name: str, module: ModuleType, attributes: Iterable[str], outer: tuple[ModuleType, ...] = ()
 ) -> Iterator[tuple[str, Any, Mapping[str, Any], ModuleType]]:
     """The values that code with these dotted names may mean in a module."""
     for attribute in attributes:
@@ -270,9 +280,33 @@ def _of_module(
             with catch_warnings(action="ignore"), suppress(Exception):
                 value = getattr(module, attribute)
         if isinstance(value, ModuleType):
-            yield from _of_module(f"{name}.{attribute}", value, attributes)
+            if value not in outer:
+                yield from _of_module(f"{name}.{attribute}", value, attributes, (*outer, module))
         elif value is not None:
             yield f"{name}.{attribute}", value, vars(module), module
+
+
+def imported(name: str) -> ModuleType | None:
+    """A module that a function imports: one of Python or of the author is imported now, others are not."""
+    root = name.partition(".")[0]
+    with suppress(Exception):
+        found = None if name in sys.modules else find_spec(root)
+        if found is not None and (root in sys.stdlib_module_names or not is_installed_file(found.origin or "")):
+            return import_module(name)
+    return sys.modules.get(name)
+
+
+@cache
+def _imported_in(code: CodeType, package: str) -> tuple[str, ...]:
+    """The modules that code imports inside a function."""
+    found = list[str]()
+    for each in codes_of(code):
+        listed = [*get_instructions(each)] if _IMPORT_NAME in each.co_code[::2] else []
+        for level, _, instruction in zip(listed, listed[1:], listed[2:], strict=False):
+            if instruction.opname == "IMPORT_NAME":
+                with suppress(ImportError):
+                    found.append(resolve_name("." * level.argval + instruction.argval, package))
+    return tuple(found)
 
 
 def _parts(part: Part[Any]) -> Iterator[Part[Any]]:
@@ -300,12 +334,12 @@ def _classes_of_values(domains: Iterable[Domain[Any] | MappingDomain]) -> set[ty
     return found
 
 
-def _is_filled(cell: CellType) -> bool:
-    """Whether a closure variable has a value yet."""
+def contents_of(cell: CellType) -> Any:
+    """The value of a closure variable; None if it has none yet."""
     try:
-        return cell.cell_contents is not None
+        return cell.cell_contents
     except ValueError:
-        return False
+        return None
 
 
 def codes_of(code: CodeType) -> Iterator[CodeType]:

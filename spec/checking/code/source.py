@@ -12,7 +12,7 @@ import hashlib
 import pickle
 import sys
 import sysconfig
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from importlib.util import resolve_name
 from itertools import chain
@@ -37,14 +37,15 @@ _INSTALLED = tuple(
 _LIBRARY_PACKAGES = ("spec.language", "spec.checking", "spec.cli")
 
 
-def modules_of(specification: Specification) -> list[ModuleType]:
-    """The modules that a specification is written in, sorted by name.
+def modules_of(specification: Specification, more: Iterable[str] = ()) -> list[ModuleType]:
+    """The modules that a specification is written in, sorted by name, and of its author's those named in addition.
 
     Only imports at the top of a module count; imports inside functions are not seen.
     """
     waiting = [sys.modules[cls.__module__] for cls in classes_of(specification)]
     own = {module.__name__.partition(".")[0] for module in waiting} | set(PACKAGES)
     found: dict[str, ModuleType] = {}
+    waiting += [sys.modules[name] for name in more if name in sys.modules]
     while waiting:
         module = waiting.pop()
         name = module.__name__
@@ -70,14 +71,18 @@ def classes_of(part: Part[Any]) -> list[type]:
     return list(dict.fromkeys(chain(own, *map(classes_of, part.parts.values()))))
 
 
-def digests(specification: Specification) -> dict[str, str]:
+def digests(specification: Specification, more: Iterable[str] = ()) -> dict[str, str]:
     """The SHA-256 of each module of a specification, by the module's name; a person's file goes under its file name.
+
+    Args:
+        specification: its modules are those of `modules_of`.
+        more: the names of modules that it imports inside functions.
 
     Raises:
         UsageError: the source of one of its classes cannot be read.
     """
     found: dict[str, list[str]] = {}
-    for module in modules_of(specification):
+    for module in modules_of(specification, more):
         file = _file(module)
         if file is not None and file.is_file():
             found.setdefault(name_of(module), []).append(hashlib.sha256(file.read_bytes()).hexdigest())
@@ -171,11 +176,12 @@ def _file(module: ModuleType) -> Path | None:
 def _is_installed(module: ModuleType) -> bool:
     """Whether a module came with Python or from an installer; one without a file did."""
     file = getattr(module, "__file__", None)
-    return not file or _is_in_site_packages(file)
+    return not file or is_installed_file(file)
 
 
 @cache
-def _is_in_site_packages(file: str) -> bool:
+def is_installed_file(file: str) -> bool:
+    """Whether a file came with Python or from an installer."""
     path = Path(file).resolve()
     return any(path.is_relative_to(home) for home in _INSTALLED)
 

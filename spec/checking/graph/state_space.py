@@ -121,7 +121,7 @@ def state_space(specification: SpecificationOrClass, *, max_states: int = MOST_S
     depths = dict.fromkeys(initial, 1)
     steps: dict[Values, _Steps] = {}
     level = initial
-    with traced_failures(model):
+    with model.hidden_state.unchanged(), traced_failures(model):
         while level:
             found: list[Values] = []
             for state in sorted(level, key=model.layout.pack):
@@ -141,7 +141,6 @@ def state_space(specification: SpecificationOrClass, *, max_states: int = MOST_S
                         "set smaller constants, or a larger max_states"
                     )
             level = found
-    model.hidden_state.require_unchanged()
     return StateSpace(model, depths, len(initial), steps)
 
 

@@ -41,7 +41,8 @@ from typing import Any, Final
 
 import transitions
 
-from spec.checking.code.reachable import GENERATED, Named, Reachable, codes_of, parts_of
+from spec.checking.code.libraries import line, line_of, with_parts
+from spec.checking.code.reachable import GENERATED, Named, Reachable, codes_of, contents_of
 from spec.checking.model import Model
 from spec.language.rules import Action, Property
 
@@ -175,12 +176,12 @@ class _Known:
         for each in named:
             key = id(each.value)
             if key not in self._unknown:
-                self._unknown[key] = next((part for part in _with_parts(each.value) if not self._is_safe(part)), None)
+                self._unknown[key] = next((part for part in with_parts(each.value) if not self._is_safe(part)), None)
             unknown = self._unknown[key]
             if unknown is not None:
                 does = "calls" if callable(unknown) else "uses"
                 inside = "" if unknown is each.value else f", with {_name_of(unknown)} inside"
-                return f"{_at(function, _line_of(function, each.name))} {does} {each.name}{inside}"
+                return f"{_at(function, line_of(function, each.name))} {does} {each.name}{inside}"
         return ""
 
     def _is_safe(self, value: Any) -> bool:
@@ -248,7 +249,7 @@ class _Code:
             names = (*code.co_names, *(each for each in code.co_consts if isinstance(each, str)))
             for name in names:
                 if not _is_safe_name(name):
-                    return f"{_at(self.function, _line_of(self.function, name))} names {name}"
+                    return f"{_at(self.function, line_of(self.function, name))} names {name}"
             used = code.co_code[::2]
             if opmap["IMPORT_NAME"] in used:
                 return f"{_at(self.function, _line_of_operation(code, 'IMPORT_NAME'))} imports a module"
@@ -279,11 +280,11 @@ class _Code:
         number_of = {each.offset: number for number, each in enumerate(instructions)}
         for number, each in enumerate(instructions):
             if each.opname == _HANDLES and (caught := self._caught(code, instructions, number_of, number + 1)):
-                yield caught, _line(each, code)
+                yield caught, line(each, code)
             elif each.opname == "LOAD_GLOBAL":
                 after, value = self._loaded(code, instructions, number)
                 if isinstance(value, ModuleType):
-                    yield f"passes the module {value.__name__} on", _line(instructions[after], code)
+                    yield f"passes the module {value.__name__} on", line(instructions[after], code)
 
     def _caught(self, code: CodeType, instructions: list[Instruction], number_of: dict[int, int], number: int) -> str:
         """What handlers catch that begin here, if a refusal may be among it; empty if not.
@@ -312,7 +313,7 @@ class _Code:
         if each.opname == "LOAD_GLOBAL":
             value = self._global(each.argval)
         elif each.opname == "LOAD_DEREF" and code is self.function.__code__ and each.argval in self._closure:
-            value = self._closure[each.argval].cell_contents
+            value = contents_of(self._closure[each.argval])
         number += 1
         while instructions[number].opname in ("LOAD_ATTR", "LOAD_METHOD"):
             known = isinstance(value, ModuleType | type)
@@ -326,17 +327,6 @@ class _Code:
             or _is_of(caught.__module__, _OF_OTHERS)
             or self.reachable.is_user_code(caught)
         )
-
-
-def _with_parts(value: Any) -> Iterator[Any]:
-    """A value and everything that it holds, each once."""
-    met, waiting = set[int](), [value]
-    while waiting:
-        each = waiting.pop()
-        if id(each) not in met:
-            met.add(id(each))
-            yield each
-            waiting += parts_of(each)
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Any]:
@@ -370,20 +360,5 @@ def _at(function: FunctionType, line: int) -> str:
     return f"{function.__qualname__} ({Path(function.__code__.co_filename).name}, line {line})"
 
 
-def _line(instruction: Instruction, code: CodeType) -> int:
-    positions = instruction.positions
-    return (positions.lineno if positions else None) or code.co_firstlineno
-
-
-def _line_of(function: FunctionType, name: str) -> int:
-    """The line where a function first has the last part of a name."""
-    last = name.rpartition(".")[2]
-    for code in codes_of(function.__code__):
-        for each in get_instructions(code):
-            if each.argval == last:
-                return _line(each, code)
-    return function.__code__.co_firstlineno
-
-
 def _line_of_operation(code: CodeType, name: str) -> int:
-    return next(_line(each, code) for each in get_instructions(code) if each.opname == name)
+    return next(line(each, code) for each in get_instructions(code) if each.opname == name)

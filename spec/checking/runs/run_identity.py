@@ -34,7 +34,7 @@ def identity_of(model: Model, options: Options) -> Identity:
         "system": {"name": specification.name},
         "constants": _written(specification.values_of(switches=False).items(), unknown),
         "switches": _written(specification.values_of(switches=True).items(), unknown),
-        "source": digests(specification),
+        "source": digests(specification, model.hidden_state.modules),
         "values": _written(_looked_up(model), unknown),
         "domains": {cell.name: fingerprint(cell.domain.size) for cell in model.layout.cells},
         "ranges": _written(_ranges(model), unknown),

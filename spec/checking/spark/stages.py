@@ -176,7 +176,6 @@ def _reporting(report: Report, model: Model) -> Iterator[None]:
     """
     try:
         yield
-        report.hidden_state = report.hidden_state or model.hidden_state.changed()
     except OutOfMemory:
         report.out_of_memory = True
     except OpaqueRuleFound as seen:
@@ -185,6 +184,7 @@ def _reporting(report: Report, model: Model) -> Iterator[None]:
         report.refused = str(refused)
     except EvaluationFailed as error:
         report.failures.append(LocatedFailure(b"", STEP, error))
+    report.hidden_state = report.hidden_state or model.hidden_state.changed()
 
 
 # Rows.

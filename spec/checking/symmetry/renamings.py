@@ -203,13 +203,13 @@ class _RenamedEvaluation:
         try:
             if kind == OF_STATE:
                 return RuleOutcome(bool(self.model.found_in(values, [number])), {})
-            steps, closed = self._alone[number].expand(values, in_steps)
+            steps, bounded = self._alone[number].expand(values, in_steps)
         except EvaluationFailed as failed:
             self.failure = failed.__cause__ or failed
             self.model.under_way.now = None
             return None
         its = {each.instance: (OUTSIDE if each.after is None else pack(each.after), each.found) for each in steps}
-        return RuleOutcome(closed, its)
+        return RuleOutcome(bool(bounded), its)
 
     def _outcome(self, evaluation: Evaluation) -> EvaluationOutcome:
         if self._at != evaluation.here:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import sys
 from collections.abc import Callable
 from itertools import count
 from typing import Any, NamedTuple
@@ -100,25 +101,19 @@ def failed(specification: Specification, **asked: Any) -> tuple[str, str]:
 
 # Mistakes in an action.
 
-CALLS, LATE = count(), count()
-SEEN: list[int] = []
+vars(sys.modules["string"]).update(CALLS=count(), LATE=count())
 
 
 def _called(counter: str = "CALLS") -> int:
-    """The number of calls so far, read in a way that inspection does not see."""
-    called: int = next(globals()[counter])
+    """The number of calls so far, kept where nobody looks: in an installed module."""
+    called: int = next(vars(sys.modules["string"])[counter])
     return called
 
 
 def chance() -> random.Random:
     """A random module, hidden in the same way."""
-    hidden: random.Random = globals()["random"]
+    hidden: random.Random = vars(sys.modules["random"])["_inst"]
     return hidden
-
-
-def _once() -> int:
-    SEEN.append(0)
-    return len(SEEN)
 
 
 ACTIONS: list[tuple[str, Any, str]] = [
@@ -168,13 +163,13 @@ ACTIONS: list[tuple[str, Any, str]] = [
         "it is not deterministic: done twice in one state, stock[fig] became",
     ),
     (
-        "a counter in a closure",
+        "a counter",
         lambda self, s: setattr(s, "day", _called() % 2),
         "it is not deterministic: done twice in one state, day became ",
     ),
     (
-        "a counter in a module",
-        lambda self, s: s.price.update(pear=_once() % 3),
+        "a counter of which another variable tells",
+        lambda self, s: s.price.update(pear=_called() % 3),
         "it is not deterministic: done twice in one state, price[pear] became ",
     ),
     (

@@ -33,6 +33,7 @@ SETTINGS = {
     "closure": 1,
     "range": 2,
     "family": [1],
+    "late": 1,
     "unused": 1,
 }
 """The settings that the module below reads at its import."""
@@ -119,11 +120,23 @@ class Settled(Specification[Here]):
 
     @invariant
     def holds(self, s):
-        return s.number <= LIMIT and TABLE["deep"] and list(helper.Colour) != []
+        from late import LATE, is_early
+
+        return is_early(LATE) and s.number <= LIMIT and TABLE["deep"] and list(helper.Colour) != []
 
     @view
     def said(self, s):
         return next(helper.OPEN, "")
+"""
+
+LATE = """
+from helper import SETTINGS
+
+LATE = SETTINGS["late"]
+
+
+def is_early(number):
+    return number < 9
 """
 
 
@@ -133,6 +146,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "settled.py").write_text(SPECIFICATION)
     (tmp_path / "helper.py").write_text(HELPER)
     (tmp_path / "constants.py").write_text("ONLY = 1\n")
+    (tmp_path / "late.py").write_text(LATE)
     (tmp_path / "settings.json").write_text(json.dumps(SETTINGS))
     return tmp_path
 
@@ -149,7 +163,7 @@ def _modules() -> Iterator[None]:
 
 def identity(folder: Path) -> Identity:
     """The identity of the specification in a folder, imported as another process would."""
-    for name in ("settled", "helper", "constants"):
+    for name in ("settled", "helper", "constants", "late"):
         sys.modules.pop(name, None)
     model = Model(system_named(str(folder / "settled.py:Settled"))())
     return identity_of(model, Options(selected_numbers(model, (), False)))
@@ -176,6 +190,7 @@ NOTICED = {
     "default": (2, "the value of a default of bounded in helper.py has changed since, from 1 to 2"),
     "closure": (2, "the value of limit of made.<locals>.<lambda> in helper.py has changed since, from 1 to 2"),
     "range": (3, "the range of go has changed since"),
+    "late": (2, "the value of late.LATE in settled.py has changed since, from 1 to 2"),
     "family": ([2], "the range of more has changed since"),
 }
 
@@ -197,7 +212,7 @@ def test_unused_values_may_change(folder: Path, before: Identity) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::spec.language.errors.EnvironmentWarning")
-@pytest.mark.parametrize("module", ["settled", "helper", "constants"])
+@pytest.mark.parametrize("module", ["settled", "helper", "constants", "late"])
 def test_helper_sources_are_part_of_the_identity(folder: Path, before: Identity, module: str) -> None:
     """Even of a helper that provides only an integer."""
     file = folder / f"{module}.py"

@@ -1,0 +1,197 @@
+"""What rules may use of Python's own library: modules that compute from their arguments alone, and a few names.
+
+Anything else of the library is refused before any evaluation: clocks, chance, files, other processes. Names are
+followed along the dots, from globals, closures and imports in functions. Installed packages are not inspected, apart
+from numpy's random numbers.
+"""
+
+from __future__ import annotations
+
+import builtins
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dis import Instruction, get_instructions
+from itertools import pairwise
+from opcode import opmap
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, Final, NamedTuple
+
+from spec.checking.code.reachable import PLAIN, Named, Reached, codes_of, contents_of, imported, parts_of
+
+MODULES: Final = {
+    *("abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath", "codecs"),
+    *("collections", "colorsys", "contextlib", "contextvars", "copy", "copyreg", "dataclasses", "decimal"),
+    *("difflib", "dis", "enum", "errno", "fnmatch", "fractions", "functools", "graphlib", "hashlib", "heapq"),
+    *("hmac", "html", "inspect", "io", "ipaddress", "itertools", "json", "keyword", "linecache", "logging", "math"),
+    *("numbers", "opcode", "operator", "pickle", "pprint", "queue", "re", "reprlib", "sre", "statistics", "string"),
+    *("struct", "textwrap", "traceback", "types", "typing", "unicodedata", "unittest", "warnings", "weakref"),
+    *("xml", "zlib"),
+}
+"""Modules whose functions depend on their arguments alone, or report something."""
+NAMES: Final = {
+    *("datetime.date", "datetime.datetime", "datetime.time", "datetime.timedelta", "datetime.timezone"),
+    *("datetime.tzinfo", "os.environ", "os.fspath", "os.getenv", "os.path.basename", "os.path.dirname"),
+    *("os.path.join", "os.path.split", "os.path.splitext", "pathlib.PurePath", "pathlib.PurePosixPath"),
+    *(
+        "pathlib.PureWindowsPath",
+        "os.write",
+        "sys.exc_info",
+        "sys.exit",
+        "sys.getsizeof",
+        "sys.intern",
+        "threading.Lock",
+    ),
+    *("threading.RLock", "threading.allocate_lock", "time.sleep", "uuid.UUID", "uuid.uuid3", "uuid.uuid5"),
+}
+"""Such names of other modules."""
+SEEDED: Final = {
+    *("random.Random", "numpy.random.Generator", "numpy.random.PCG64", "numpy.random.RandomState"),
+    *("numpy.random.SeedSequence", "numpy.random.default_rng"),
+}
+"""Sources of chance that repeat themselves if they are given a seed."""
+NOT_OF_BUILTINS: Final = frozenset({"__import__", "breakpoint", "id", "input"})
+"""Functions of Python itself that depend on more than their arguments."""
+CLOCKS: Final = frozenset({"fromtimestamp", "now", "today", "utcfromtimestamp", "utcnow"})
+"""Methods of the classes of `datetime` that depend on the clock, or on the time zone."""
+_PASSED_OVER: Final = {"CACHE", "PUSH_NULL", "PRECALL", "NOP", "RESUME", "EXTENDED_ARG"}
+_IMPORT: Final = opmap["IMPORT_NAME"]
+_DOTS: Final = ("LOAD_ATTR", "LOAD_METHOD")
+_C_MODULES: Final = {
+    "posix": "os",
+    "nt": "os",
+    "genericpath": "os.path",
+    "posixpath": "os.path",
+    "ntpath": "os.path",
+    "_thread": "threading",
+}
+
+
+class Use(NamedTuple):
+    """A function's use of something that rules may not use."""
+
+    by: FunctionType
+    name: str
+    line: int
+
+
+def forbidden_uses(reached: Reached, is_authors: Callable[[str], bool]) -> Iterator[Use]:
+    """What these functions use although rules may not.
+
+    Args:
+        reached: the functions, and what they name.
+        is_authors: whether a module, by its name, is the author's.
+    """
+    named: dict[FunctionType, list[Named]] = defaultdict(list)
+    for each in reached.named:
+        if not isinstance(each.of, ModuleType):  # these are followed along the dots
+            named[each.by].append(each)
+    for function in reached.functions:
+        if is_authors(function.__globals__.get("__name__", "")) and _must_be_read(function):
+            for value, at, bare in _looked_up(function):
+                if wrong := _forbidden(value, is_authors, bare):
+                    yield Use(function, wrong, at)
+        for each in named[function]:
+            for value in with_parts(each.value):
+                if wrong := _forbidden(value, is_authors):
+                    yield Use(function, wrong, line_of(function, each.name))
+
+
+def line_of(function: FunctionType, name: str) -> int:
+    """The line where a function first has the last part of a name."""
+    last = name.rpartition(".")[2]
+    found = (each for code in codes_of(function.__code__) for each in get_instructions(code) if each.argval == last)
+    return line(next(found, None), function.__code__)
+
+
+def with_parts(value: Any) -> Iterator[Any]:
+    """A value and everything that it holds, each once."""
+    met, waiting = set[int](), [value]
+    while waiting:
+        each = waiting.pop()
+        if type(each) not in PLAIN and id(each) not in met:
+            met.add(id(each))
+            yield each
+            waiting += parts_of(each)
+
+
+def _forbidden(value: Any, is_authors: Callable[[str], bool], bare: bool = False) -> str:
+    """The name of something that rules may not use, or may not call without arguments; empty if they may."""
+    if isinstance(value, Path):
+        return "a Path"
+    if value is sys.stdin:
+        return "sys.stdin"
+    if not callable(value) and not isinstance(value, ModuleType):
+        return ""
+    module, name = _name(value)
+    root, full = module.partition(".")[0], f"{module}.{name}" if name else module
+    if root == "builtins":
+        return name if name in NOT_OF_BUILTINS else ""
+    is_known = root in MODULES or full in NAMES or (full in SEEDED and not bare) or is_authors(module)
+    if module == "datetime" and "." in name and name.rpartition(".")[2] not in CLOCKS:
+        is_known = True
+    is_installed = root not in sys.stdlib_module_names and module != "numpy.random"
+    return "" if is_known or is_installed else full
+
+
+def _must_be_read(function: FunctionType) -> bool:
+    """Whether the code of a function imports, or names a module or a class with a clock or chance in it."""
+    codes = [*codes_of(function.__code__)]
+    values = [function.__globals__.get(name) for code in codes for name in code.co_names]
+    values += map(contents_of, function.__closure__ or ())
+    return any(_IMPORT in code.co_code[::2] for code in codes) or any(
+        isinstance(each, ModuleType) or getattr(each, "__module__", None) in ("datetime", "random", "numpy.random")
+        for each in values
+    )
+
+
+def _name(value: Any) -> tuple[str, str]:
+    """The module and the name in it of a class or a function; or of a module, with an empty name."""
+    if isinstance(value, ModuleType):
+        module, name = value.__name__, ""
+    else:
+        owner, holder = getattr(value, "__self__", None), value
+        name = getattr(value, "__qualname__", "")
+        if not (owner is None or isinstance(owner, ModuleType)):
+            holder = owner if isinstance(owner, type) else type(owner)
+            name = f"{holder.__qualname__}.{value.__name__}"
+        module = getattr(holder, "__module__", None) or "builtins"
+        if getattr(sys.modules.get(module), getattr(value, "__name__", ""), None) is value:
+            name = getattr(value, "__name__", "")  # `random.random` is a method of an object
+    module = "numpy.random" if module.startswith("numpy.random.") else module
+    return _C_MODULES.get(module, module.removeprefix("_")), name
+
+
+def _looked_up(function: FunctionType) -> Iterator[tuple[Any, int, bool]]:
+    """What a function looks up along the dots, with the line, and whether it is called without arguments."""
+    inner = dict(zip(function.__code__.co_freevars, map(contents_of, function.__closure__ or ()), strict=True))
+    for code in codes_of(function.__code__):
+        module = value = brought = None
+        listed = [each for each in get_instructions(code) if each.opname not in _PASSED_OVER]
+        for each, after in pairwise(listed):
+            operation, name = each.opname, each.argval
+            if operation == "IMPORT_NAME":
+                module, brought = imported(name), imported(name.partition(".")[0])
+            elif operation == "IMPORT_FROM":
+                brought = getattr(module, name, None)
+            elif operation.startswith("STORE_") and brought is not None:
+                inner[name], brought = brought, None
+            if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
+                value = inner.get(name, function.__globals__.get(name, getattr(builtins, name, None)))
+            elif operation in ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF"):
+                value = inner.get(name)
+            elif operation in _DOTS:
+                value = getattr(value, name, None)
+            else:
+                continue
+            has_clocks = isinstance(value, type) and value.__module__ == "datetime"
+            if after.opname not in _DOTS or not (has_clocks or isinstance(value, ModuleType)):
+                yield value, line(each, code), after.opname == "CALL" and not after.arg
+                value = None
+
+
+def line(instruction: Instruction | None, code: CodeType) -> int:
+    """The line of an instruction in the source; the first one of the code if it has none."""
+    positions = instruction and instruction.positions
+    return (positions.lineno if positions else None) or code.co_firstlineno
