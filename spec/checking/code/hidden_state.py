@@ -8,6 +8,7 @@ their contents are compared before, during and after a search (`digest`).
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import getcontext
@@ -16,8 +17,8 @@ from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from spec.checking.code.digest import CannotTell, Digest, members_of
-from spec.checking.code.identity import WRITE_EQUALS, comparisons, is_identity
-from spec.checking.code.libraries import forbidden_uses, line_of
+from spec.checking.code.identity import WRITE_EQUALS, comparisons
+from spec.checking.code.libraries import forbidden, line_of, uses
 from spec.checking.code.outside import watch
 from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, codes_of, contents_of, functions_in
 from spec.checking.code.source import classes_of
@@ -55,8 +56,12 @@ class HiddenState:
         reached = self.reachable.reached(*(run for rule in self._rules for run in rule.runs))
         self.modules = {str(each.__globals__.get("__name__")) for each in reached.functions}
         """The names of the modules whose functions the rules may run."""
-        for use in forbidden_uses(reached, self.reachable.is_user_code):
-            raise SpecificationError(self._sentence(use.by, f"uses {use.name}", use.line, MORE))
+        for use in uses(reached, self.reachable.is_user_code):
+            if wrong := forbidden(use, self.reachable.is_user_code):
+                raise SpecificationError(self._sentence(use.by, f"uses {wrong}", use.line, MORE))
+            if use.value is operator.is_ or use.value is operator.is_not:
+                does = f"compares by operator.{use.value.__name__}"
+                raise SpecificationError(self._sentence(use.by, does, use.line, WRITE_EQUALS))
         for each in reached.functions if reached.wrappers else ():
             if any("cache_info" in code.co_names for code in codes_of(each.__code__)):
                 line = line_of(each, "cache_info")
@@ -64,9 +69,6 @@ class HiddenState:
         for each in reached.functions:
             for line in comparisons(each):
                 raise SpecificationError(self._sentence(each, "compares by `is`", line, WRITE_EQUALS))
-        for its in filter(is_identity, reached.named):
-            line = line_of(its.by, its.name)
-            raise SpecificationError(self._sentence(its.by, f"compares by {its.name}", line, WRITE_EQUALS))
         named = [each for each in reached.named if self._is_compared(each)]
         named += [Named(each, each.__name__, each, None) for each in reached.functions]
         named += [

@@ -8,22 +8,18 @@ without `__eq__`.
 
 from __future__ import annotations
 
-import builtins
-import operator
 from collections.abc import Iterator
 from dis import Instruction, get_instructions, stack_effect
 from enum import Enum
 from opcode import opmap
-from types import CodeType, FunctionType, ModuleType
+from types import CodeType, FunctionType
 from typing import Any, Final
 
-from spec.checking.code.libraries import line
-from spec.checking.code.reachable import Named, codes_of, contents_of
+from spec.checking.code.libraries import DOTS, PASSED_OVER, UNKNOWN, line, value_of
+from spec.checking.code.reachable import codes_of
 
 WRITE_EQUALS: Final = "equal values need not be one object: write `==`"
 _BY_IDENTITY: Final[object] = object.__eq__
-_UNKNOWN: Final = 0
-"""Stands for a value that is not known; it is as little allowed as this number."""
 
 
 def comparisons(function: FunctionType) -> Iterator[int]:
@@ -41,11 +37,6 @@ def comparisons(function: FunctionType) -> Iterator[int]:
                     yield line(each, code)
 
 
-def is_identity(named: Named) -> bool:
-    """Whether it is a function that compares by identity."""
-    return named.value is operator.is_ or named.value is operator.is_not
-
-
 def _start(instructions: list[Instruction], end: int) -> int:
     """Where the operand begins whose last instruction is before this one, if it has no branch."""
     depth, at = 0, end
@@ -58,26 +49,12 @@ def _start(instructions: list[Instruction], end: int) -> int:
 
 def _value(function: FunctionType, code: CodeType, side: list[Instruction]) -> Any:
     """The value of an operand, as far as it is known before the code runs. For a value's class, any class."""
-    side = [each for each in side if each.opname not in ("PUSH_NULL", "PRECALL", "NOP", "COPY_FREE_VARS")]
-    if not side:
-        return _UNKNOWN
-    first, *others = side
-    if first.opname == "LOAD_CONST":
-        value = first.argval
-    elif first.opname == "LOAD_GLOBAL":
-        value = function.__globals__.get(first.argval, getattr(builtins, first.argval, _UNKNOWN))
-    elif first.opname == "LOAD_DEREF" and first.argval in function.__code__.co_freevars:
-        value = contents_of((function.__closure__ or ())[function.__code__.co_freevars.index(first.argval)])
-    else:
-        value = _UNKNOWN
-    if value is type and others and others[-1].opname == "CALL":
+    first, *others = [each for each in side if each.opname not in PASSED_OVER]
+    value = value_of(function, code, first, UNKNOWN)
+    if others and (others[-1].argval == "__class__" or (value is type and others[-1].opname == "CALL")):
         return type
     for each in others:
-        if each.opname not in ("LOAD_ATTR", "LOAD_METHOD"):
-            return _UNKNOWN
-        if each.argval == "__class__":
-            return type
-        value = getattr(value, each.argval, _UNKNOWN) if isinstance(value, ModuleType | type) else _UNKNOWN
+        value = value_of(function, code, each, value) if each.opname in DOTS else UNKNOWN
     return value
 
 

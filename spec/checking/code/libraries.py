@@ -55,9 +55,11 @@ NOT_OF_BUILTINS: Final = frozenset({"__import__", "breakpoint", "id", "input"})
 """Functions of Python itself that depend on more than their arguments."""
 CLOCKS: Final = frozenset({"fromtimestamp", "now", "today", "utcfromtimestamp", "utcnow"})
 """Methods of the classes of `datetime` that depend on the clock, or on the time zone."""
-_PASSED_OVER: Final = {"CACHE", "PUSH_NULL", "PRECALL", "NOP", "RESUME", "EXTENDED_ARG"}
+PASSED_OVER: Final = {"CACHE", "EXTENDED_ARG", "NOP", "NOT_TAKEN", "PRECALL", "PUSH_NULL", "RESUME"}
+"""Instructions that compute nothing."""
 _IMPORT: Final = opmap["IMPORT_NAME"]
-_DOTS: Final = ("LOAD_ATTR", "LOAD_METHOD")
+DOTS: Final = ("LOAD_ATTR", "LOAD_METHOD")
+"""Instructions that look up a name after a dot."""
 _C_MODULES: Final = {
     "posix": "os",
     "nt": "os",
@@ -69,55 +71,55 @@ _C_MODULES: Final = {
 
 
 class Use(NamedTuple):
-    """A function's use of something that rules may not use."""
+    """A value that a function names, or that is in one: what it may use besides its own variables."""
 
-    by: FunctionType
+    by: Any
+    """The function."""
+    value: Any
     name: str
-    line: int
+    """The name that it has or is found under; empty if it is looked up along the dots."""
+    at: int = 0
+    """The line where it is looked up, if that is known."""
+    is_called_bare: bool = False
+    """Whether it is called without arguments."""
+
+    @property
+    def line(self) -> int:
+        """The line where the function first names it."""
+        return self.at or line_of(self.by, self.name)
 
 
-def forbidden_uses(reached: Reached, is_authors: Callable[[str], bool]) -> Iterator[Use]:
-    """What these functions use although rules may not.
+def uses(reached: Reached, is_authors: Callable[[FunctionType], bool]) -> Iterator[Use]:
+    """What these functions name, with all that it holds.
 
     Args:
         reached: the functions, and what they name.
-        is_authors: whether a module, by its name, is the author's.
+        is_authors: whether a function is the author's; others are not read.
     """
     named: dict[FunctionType, list[Named]] = defaultdict(list)
     for each in reached.named:
         if not isinstance(each.of, ModuleType):  # these are followed along the dots
             named[each.by].append(each)
+    parts: dict[int, list[Any]] = {}
     for function in reached.functions:
-        if is_authors(function.__globals__.get("__name__", "")) and _must_be_read(function):
+        if is_authors(function) and _must_be_read(function):
             for value, at, bare in _looked_up(function):
-                if wrong := _forbidden(value, is_authors, bare):
-                    yield Use(function, wrong, at)
+                yield Use(function, value, "", at, bare)
         for each in named[function]:
-            for value in with_parts(each.value):
-                if wrong := _forbidden(value, is_authors):
-                    yield Use(function, wrong, line_of(function, each.name))
+            if id(each.value) not in parts:
+                parts[id(each.value)] = [*_with_parts(each.value)]
+            for value in parts[id(each.value)]:
+                yield Use(function, value, each.name)
 
 
-def line_of(function: FunctionType, name: str) -> int:
-    """The line where a function first has the last part of a name."""
-    last = name.rpartition(".")[2]
-    found = (each for code in codes_of(function.__code__) for each in get_instructions(code) if each.argval == last)
-    return line(next(found, None), function.__code__)
+def forbidden(use: Use, is_authors: Callable[[str], bool]) -> str:
+    """The name of what a rule may not use, or may not call without arguments; empty if it may.
 
-
-def with_parts(value: Any) -> Iterator[Any]:
-    """A value and everything that it holds, each once."""
-    met, waiting = set[int](), [value]
-    while waiting:
-        each = waiting.pop()
-        if type(each) not in PLAIN and id(each) not in met:
-            met.add(id(each))
-            yield each
-            waiting += parts_of(each)
-
-
-def _forbidden(value: Any, is_authors: Callable[[str], bool], bare: bool = False) -> str:
-    """The name of something that rules may not use, or may not call without arguments; empty if they may."""
+    Args:
+        use: the use.
+        is_authors: whether a module, by its name, is the author's.
+    """
+    value = use.value
     if isinstance(value, Path):
         return "a Path"
     if value is sys.stdin:
@@ -128,11 +130,55 @@ def _forbidden(value: Any, is_authors: Callable[[str], bool], bare: bool = False
     root, full = module.partition(".")[0], f"{module}.{name}" if name else module
     if root == "builtins":
         return name if name in NOT_OF_BUILTINS else ""
-    is_known = root in MODULES or full in NAMES or (full in SEEDED and not bare) or is_authors(module)
+    is_known = root in MODULES or full in NAMES or (full in SEEDED and not use.is_called_bare) or is_authors(module)
     if module == "datetime" and "." in name and name.rpartition(".")[2] not in CLOCKS:
         is_known = True
     is_installed = root not in sys.stdlib_module_names and module != "numpy.random"
     return "" if is_known or is_installed else full
+
+
+UNKNOWN: Final = 0
+"""Stands for a value that is not known before code runs."""
+
+
+def value_of(function: FunctionType, code: CodeType, instruction: Instruction, before: Any) -> Any:
+    """What an instruction loads in this code inside a function; UNKNOWN if only running it would tell.
+
+    Args:
+        function: the function.
+        code: its code, or that of a function inside it.
+        instruction: the instruction.
+        before: the value loaded just before it: a name after a dot is looked up there, if it is a module or a class.
+    """
+    name = instruction.argval
+    match instruction.opname:
+        case "LOAD_CONST":
+            return name
+        case "LOAD_GLOBAL" | "LOAD_NAME":
+            return function.__globals__.get(name, getattr(builtins, name, UNKNOWN))
+        case "LOAD_DEREF" if name in function.__code__.co_freevars and name not in code.co_cellvars:
+            return contents_of((function.__closure__ or ())[function.__code__.co_freevars.index(name)])
+        case "LOAD_ATTR" | "LOAD_METHOD" if isinstance(before, ModuleType | type):
+            return getattr(before, name, UNKNOWN)
+    return UNKNOWN
+
+
+def line_of(function: FunctionType, name: str) -> int:
+    """The line where a function first has the last part of a name."""
+    last = name.rpartition(".")[2]
+    found = (each for code in codes_of(function.__code__) for each in get_instructions(code) if each.argval == last)
+    return line(next(found, None), function.__code__)
+
+
+def _with_parts(value: Any) -> Iterator[Any]:
+    """A value and everything that it holds, each once."""
+    met, waiting = set[int](), [value]
+    while waiting:
+        each = waiting.pop()
+        if type(each) not in PLAIN and id(each) not in met:
+            met.add(id(each))
+            yield each
+            waiting += parts_of(each)
 
 
 def _must_be_read(function: FunctionType) -> bool:
@@ -168,7 +214,7 @@ def _looked_up(function: FunctionType) -> Iterator[tuple[Any, int, bool]]:
     inner = dict(zip(function.__code__.co_freevars, map(contents_of, function.__closure__ or ()), strict=True))
     for code in codes_of(function.__code__):
         module = value = brought = None
-        listed = [each for each in get_instructions(code) if each.opname not in _PASSED_OVER]
+        listed = [each for each in get_instructions(code) if each.opname not in PASSED_OVER]
         for each, after in pairwise(listed):
             operation, name = each.opname, each.argval
             if operation == "IMPORT_NAME":
@@ -181,12 +227,12 @@ def _looked_up(function: FunctionType) -> Iterator[tuple[Any, int, bool]]:
                 value = inner.get(name, function.__globals__.get(name, getattr(builtins, name, None)))
             elif operation in ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF"):
                 value = inner.get(name)
-            elif operation in _DOTS:
+            elif operation in DOTS:
                 value = getattr(value, name, None)
             else:
                 continue
             has_clocks = isinstance(value, type) and value.__module__ == "datetime"
-            if after.opname not in _DOTS or not (has_clocks or isinstance(value, ModuleType)):
+            if after.opname not in DOTS or not (has_clocks or isinstance(value, ModuleType)):
                 yield value, line(each, code), after.opname == "CALL" and not after.arg
                 value = None
 
