@@ -41,6 +41,7 @@ from spec.language.errors import (
     error_text,
 )
 from spec.language.permutations import Permutation, Sorts
+from spec.language.state import Values
 
 T = TypeVar("T")
 
@@ -154,6 +155,8 @@ class _RenamedEvaluation:
         self.model, self.hashed_as, self.probe, self._alone = model, hashed_as, probe, alone
         self._here, self._before = model.window(), model.window()
         self._at = self._at_before = -1
+        self._image: tuple[int, Values] = -1, ()
+        """The latest state, packed, and the values of its image."""
         self.failure: BaseException | None = None
         """The exception of the latest evaluation."""
         self.converted = False
@@ -170,8 +173,7 @@ class _RenamedEvaluation:
 
         The steps of an action may decide properties of steps, `in_steps`.
         """
-        image = state if self.probe is None else self.probe.states.of(state)
-        return self._named(partial(self._of_rule, kind, number, image, in_steps))
+        return self._named(partial(self._of_rule, kind, number, state, in_steps))
 
     def image_of(self, kind: str, number: int, outcome: RuleOutcome) -> RuleOutcome:
         """The outcome that a rule without preferences has here, if it has this one in the state itself."""
@@ -198,8 +200,11 @@ class _RenamedEvaluation:
                 return None
         return found
 
-    def _of_rule(self, kind: str, number: int, image: int, in_steps: Sequence[int]) -> RuleOutcome | None:
-        values, pack = self.model.layout.unpack(image), self.model.layout.pack
+    def _of_rule(self, kind: str, number: int, state: int, in_steps: Sequence[int]) -> RuleOutcome | None:
+        if self._image[0] != state:  # a state is asked for once for each rule
+            image = state if self.probe is None else self.probe.states.of(state)
+            self._image = state, self.model.layout.unpack(image)
+        values, pack = self._image[1], self.model.layout.pack
         try:
             if kind == OF_STATE:
                 return RuleOutcome(bool(self.model.found_in(values, [number])), {})
