@@ -314,14 +314,18 @@ class PartialMapping(TotalMapping):
         at = self._at.get(key)
         if at is None:
             return default
-        value = self._value(at)
+        row = self._row
+        plain = row.looked_at is None and self._since == len(row.dirty)
+        value = row.values[at] if plain else self._value(at)
         return default if value is ABSENT else value
 
     def __getitem__(self, key: Any) -> Any:
         at = self._at.get(key)
         if at is None:
             raise KeyError(key)
-        value = self._value(at)
+        row = self._row
+        plain = row.looked_at is None and self._since == len(row.dirty)
+        value = row.values[at] if plain else self._value(at)
         if value is ABSENT:
             raise KeyError(key)
         return value
@@ -337,8 +341,10 @@ class PartialMapping(TotalMapping):
         self._assign(self._at[key], ABSENT)
 
     def __iter__(self) -> Iterator[Any]:
+        row = self._row
         for key, at in self._at.items():
-            if self._value(at) is not ABSENT:
+            plain = row.looked_at is None and self._since == len(row.dirty)
+            if (row.values[at] if plain else self._value(at)) is not ABSENT:
                 yield key
 
     def __len__(self) -> int:
@@ -353,24 +359,34 @@ class PartialMapping(TotalMapping):
             self._assign(at, ABSENT)
 
     def __contains__(self, key: object) -> bool:
-        at = self._at.get(key)
-        return at is not None and self._value(at) is not ABSENT
+        at, row = self._at.get(key), self._row
+        if at is None:
+            return False
+        plain = row.looked_at is None and self._since == len(row.dirty)
+        return (row.values[at] if plain else self._value(at)) is not ABSENT
 
 
 def mapping_variable(variable: Variable) -> property:
     """The attribute of a State for a variable that is a mapping.
 
-    Each access gives another mapping, because they cannot be told apart otherwise: after `old = s.m; s.m[k] = 1` the
-    mapping `old` stays as it was, and after `m = s.m; m[k] = 1` the mapping `m` does not.
+    Where it may be assigned to, each access gives another mapping, because they cannot be told apart otherwise: after
+    `old = s.m; s.m[k] = 1` the mapping `old` stays as it was, and after `m = s.m; m[k] = 1` the mapping `m` does not.
     """
     made = PartialMapping if variable.partial else TotalMapping
-    at = variable.at
+    at, name = variable.at, variable.name
     assert isinstance(at, dict)
 
     def get(state: Any) -> TotalMapping:
         row: CellRow = state._row
+        found: TotalMapping
+        if row.writer is None and name in state.__dict__:
+            found = state.__dict__[name]
+            found._since = len(row.dirty)
+            return found
         found = made()
         found._at, found._of, found._row, found._since = at, variable, row, len(row.dirty)
+        if row.writer is None:
+            state.__dict__[name] = found
         return found
 
     return property(get, doc=f"The variable {variable.name}.")
