@@ -197,7 +197,7 @@ class CellRow:
 class TotalMapping(MutableMapping[Any, Any]):
     """A mapping whose keys are fixed and always present.
 
-    Each access to the variable gives another one, see `mapping_variable`. It shows the values of that moment, and its
+    Each access to the variable gives another one, see `MappingVariable`. It shows the values of that moment, and its
     own assignments, which change the state. It copies nothing: where a cell was assigned since then, it looks up the
     old value among those that the row has recorded.
     """
@@ -366,27 +366,22 @@ class PartialMapping(TotalMapping):
         return (row.values[at] if plain else self._value(at)) is not ABSENT
 
 
-def mapping_variable(variable: Variable) -> property:
-    """The attribute of a State for a variable that is a mapping.
+class MappingVariable:
+    """The attribute of a State for a variable that is a mapping, unless the state is only read and keeps one.
 
-    Where it may be assigned to, each access gives another mapping, because they cannot be told apart otherwise: after
-    `old = s.m; s.m[k] = 1` the mapping `old` stays as it was, and after `m = s.m; m[k] = 1` the mapping `m` does not.
+    Each access gives another mapping, because they cannot be told apart otherwise: after `old = s.m; s.m[k] = 1` the
+    mapping `old` stays as it was, and after `m = s.m; m[k] = 1` the mapping `m` does not.
     """
-    made = PartialMapping if variable.partial else TotalMapping
-    at, name = variable.at, variable.name
-    assert isinstance(at, dict)
 
-    def get(state: Any) -> TotalMapping:
+    __slots__ = ("_at", "_made", "_variable")
+
+    def __init__(self, variable: Variable):
+        assert isinstance(variable.at, dict)
+        self._variable, self._at = variable, variable.at
+        self._made = PartialMapping if variable.partial else TotalMapping
+
+    def __get__(self, state: Any, cls: type) -> TotalMapping:
         row: CellRow = state._row
-        found: TotalMapping
-        if row.writer is None and name in state.__dict__:
-            found = state.__dict__[name]
-            found._since = len(row.dirty)
-            return found
-        found = made()
-        found._at, found._of, found._row, found._since = at, variable, row, len(row.dirty)
-        if row.writer is None:
-            state.__dict__[name] = found
+        found = self._made()
+        found._at, found._of, found._row, found._since = self._at, self._variable, row, len(row.dirty)
         return found
-
-    return property(get, doc=f"The variable {variable.name}.")
