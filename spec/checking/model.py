@@ -216,7 +216,8 @@ class Model:
         """The number of the property that stands for the goal."""
         self.views = specification.views
         """Sentences for traces; no engine evaluates them."""
-        self._here, self._there, self._before = (Window(self.layout) for _ in range(3))
+        self._here, self._again = Window(self.layout), Window(self.layout)
+        self._there, self._before, self._after = (Window(self.layout, only_read=True) for _ in range(3))
         self.under_way = CurrentEvaluation()
         self.folds = folds
         """Whether engines that learn leave out what does not matter to a loop (`spec.checking.local.folds`)."""
@@ -327,7 +328,10 @@ class Model:
                 if evaluated[index] < 8 or not evaluated[index] % 64:
                     self._must_repeat(action, index, state, after, wrong)
                 if after is not None:
-                    found = self._found(looking_for, state, action.step(index)) if looking_for else ()
+                    found: tuple[int, ...] = ()
+                    if looking_for:
+                        self._after.load(after)
+                        found = self._decided(looking_for, state, action.step(index))
                     steps.append(Transition(number, index, after, "", found))
                 elif wrong:
                     steps.append(Transition(number, index, None, wrong, ()))
@@ -350,8 +354,8 @@ class Model:
         if not looking_for:
             return ()
         self._before.load(before)
-        self._here.load(after)
-        return self._found(looking_for, before, self.actions[choice[0]].step(choice[1]))
+        self._after.load(after)
+        return self._decided(looking_for, before, self.actions[choice[0]].step(choice[1]))
 
     def replay_choices(self, choices: Collection[tuple[int, int]]) -> Model:
         """The same model with only these instances of actions. Instances are numbered anew, actions are not."""
@@ -402,17 +406,9 @@ class Model:
         sought = asked.kind == "sometimes"
         if not asked.over_steps:
             return _Judge(asked, sought, _judging(asked, self._there.s), None)
-        before, after = (within(asked.part, (window.s,))[0] for window in (self._before, self._here))
+        before, after = (within(asked.part, (window.s,))[0] for window in (self._before, self._after))
         calls = tuple(partial(instance.run, before, **instance.parameters) for instance in asked.instances)
         return _Judge(asked, sought, calls, after)
-
-    def _found(self, looking_for: Sequence[int], state: Values, step: Step) -> tuple[int, ...]:
-        """The properties decided by the step from this state to the one in the window."""
-        here, writer = self._here, step.action
-        here.writable(None)
-        found = self._decided(looking_for, state, step)
-        here.writable(writer)
-        return found
 
     def _decided(self, looking_for: Sequence[int], where: Values, step: Step | None = None) -> tuple[int, ...]:
         """The invariants that are broken here, and the witnesses that are seen.
@@ -453,7 +449,7 @@ class Model:
 
     def _must_repeat(self, action: Action, index: int, state: Values, first: Values | None, wrong: str) -> None:
         """Check that an action is a function of the state: repeated, it must give the same."""
-        step, instance, window = action.step(index), action.instances[index], self._there
+        step, instance, window = action.step(index), action.instances[index], self._again
         window.load(state)
         window.writable(step.action)
         second: Values | None = None

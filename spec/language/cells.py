@@ -197,7 +197,7 @@ class CellRow:
 class TotalMapping(MutableMapping[Any, Any]):
     """A mapping whose keys are fixed and always present.
 
-    Each access to the variable gives another one, see `mapping_variable`. It shows the values of that moment, and its
+    Each access to the variable gives another one, see `MappingVariable`. It shows the values of that moment, and its
     own assignments, which change the state. It copies nothing: where a cell was assigned since then, it looks up the
     old value among those that the row has recorded.
     """
@@ -314,14 +314,18 @@ class PartialMapping(TotalMapping):
         at = self._at.get(key)
         if at is None:
             return default
-        value = self._value(at)
+        row = self._row
+        plain = row.looked_at is None and self._since == len(row.dirty)
+        value = row.values[at] if plain else self._value(at)
         return default if value is ABSENT else value
 
     def __getitem__(self, key: Any) -> Any:
         at = self._at.get(key)
         if at is None:
             raise KeyError(key)
-        value = self._value(at)
+        row = self._row
+        plain = row.looked_at is None and self._since == len(row.dirty)
+        value = row.values[at] if plain else self._value(at)
         if value is ABSENT:
             raise KeyError(key)
         return value
@@ -337,8 +341,10 @@ class PartialMapping(TotalMapping):
         self._assign(self._at[key], ABSENT)
 
     def __iter__(self) -> Iterator[Any]:
+        row = self._row
         for key, at in self._at.items():
-            if self._value(at) is not ABSENT:
+            plain = row.looked_at is None and self._since == len(row.dirty)
+            if (row.values[at] if plain else self._value(at)) is not ABSENT:
                 yield key
 
     def __len__(self) -> int:
@@ -353,24 +359,29 @@ class PartialMapping(TotalMapping):
             self._assign(at, ABSENT)
 
     def __contains__(self, key: object) -> bool:
-        at = self._at.get(key)
-        return at is not None and self._value(at) is not ABSENT
+        at, row = self._at.get(key), self._row
+        if at is None:
+            return False
+        plain = row.looked_at is None and self._since == len(row.dirty)
+        return (row.values[at] if plain else self._value(at)) is not ABSENT
 
 
-def mapping_variable(variable: Variable) -> property:
-    """The attribute of a State for a variable that is a mapping.
+class MappingVariable:
+    """The attribute of a State for a variable that is a mapping, unless the state is only read and keeps one.
 
     Each access gives another mapping, because they cannot be told apart otherwise: after `old = s.m; s.m[k] = 1` the
     mapping `old` stays as it was, and after `m = s.m; m[k] = 1` the mapping `m` does not.
     """
-    made = PartialMapping if variable.partial else TotalMapping
-    at = variable.at
-    assert isinstance(at, dict)
 
-    def get(state: Any) -> TotalMapping:
+    __slots__ = ("_at", "_made", "_variable")
+
+    def __init__(self, variable: Variable):
+        assert isinstance(variable.at, dict)
+        self._variable, self._at = variable, variable.at
+        self._made = PartialMapping if variable.partial else TotalMapping
+
+    def __get__(self, state: Any, cls: type) -> TotalMapping:
         row: CellRow = state._row
-        found = made()
-        found._at, found._of, found._row, found._since = at, variable, row, len(row.dirty)
+        found = self._made()
+        found._at, found._of, found._row, found._since = self._at, self._variable, row, len(row.dirty)
         return found
-
-    return property(get, doc=f"The variable {variable.name}.")

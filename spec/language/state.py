@@ -22,10 +22,10 @@ from spec.language.cells import (
     WORD,
     Cell,
     CellRow,
+    MappingVariable,
     SlotPlace,
     Variable,
     key_in_brackets,
-    mapping_variable,
 )
 from spec.language.domains import Domain, MappingDomain
 from spec.language.errors import SpecificationError, safe_repr
@@ -180,7 +180,7 @@ class State(metaclass=Body):
         own = {name.removeprefix(prefix): of for name, of in layout.variables.items() if name.startswith(prefix)}
         own = {name: of for name, of in own.items() if "." not in name}
         made = {
-            name: _plain(of.name, of.at) if isinstance(of.at, int) else mapping_variable(of)
+            name: _plain(of.name, of.at) if isinstance(of.at, int) else MappingVariable(of)
             for name, of in own.items()
         }
         made |= {
@@ -207,6 +207,15 @@ class State(metaclass=Body):
             )
         else:
             getattr(self, name).assign_all(dict(value))
+
+    def _only_read(self) -> None:
+        """From now on nothing assigns to it, so each access to a mapping may give the same one, which is faster."""
+        for name, variable in self._own.items():
+            if isinstance(variable.at, dict):
+                self.__dict__[name] = getattr(self, name)
+        for each in [*vars(self).values()]:
+            if isinstance(each, State):
+                each._only_read()
 
     def __eq__(self, other: object) -> bool:
         """Whether all variables are equal (`UNCHANGED vars`), read one by one until two differ."""
@@ -280,9 +289,11 @@ class Window:
 
     __slots__ = ("_base", "_row", "layout", "s")
 
-    def __init__(self, layout: Layout):
+    def __init__(self, layout: Layout, only_read: bool = False):
         self.layout = layout
         self.s = layout.states(layout)
+        if only_read:
+            self.s._only_read()
         self._row = self.s._row
         self._base: Values = ()
 
