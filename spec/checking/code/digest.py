@@ -18,7 +18,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextvars import ContextVar
 from enum import Enum
-from functools import cache, cached_property, lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from spec.language.domains.mappings import FrozenMapping
@@ -59,6 +59,7 @@ class Digest:
     def __init__(self, values: Mapping[Hashable, Any], is_authors: Callable[[Any], bool]):
         self._is_authors = is_authors
         self._ways: dict[type, _Way] = {}
+        self._late: dict[type, dict[str, Callable[..., Any]]] = {}
         self._results: dict[tuple[Hashable, ...], _Result] = {}
         """By the name of the value that led to the cache, the cache, and the key."""
         self._met: dict[int, tuple[Any, ...]] = {}
@@ -179,14 +180,21 @@ class Digest:
 
     def _attributes(self, value: Any) -> dict[str, Any]:
         """The attributes of an object, without computed ones; these are the results of a cache."""
-        kind: Any = type(value)
-        found, late = {}, _computed(kind)
+        found, late = {}, self._computed(type(value))
         for attribute, each in getattr(value, "__dict__", {}).items():
             if attribute not in late:
                 found[attribute] = each
             elif self._is_authors(late[attribute]) and not _is_fixed(each):
                 self._results[self._name, id(value), attribute] = _Result(each, partial(late[attribute], value))
         return found
+
+    def _computed(self, cls: type) -> dict[str, Callable[..., Any]]:
+        """The functions of computed attributes by name; switches are computed by the language."""
+        if cls not in self._late:
+            members = {name: each for base in reversed(cls.__mro__) for name, each in vars(base).items()}
+            made = {name: each for name, each in members.items() if isinstance(each, cached_property | Switches)}
+            self._late[cls] = {name: getattr(each, "func", type(each).__get__) for name, each in made.items()}
+        return self._late[cls]
 
     def _copied(self, value: Any) -> list[Any]:
         """What an object holds, by the data from which it would be copied.
@@ -204,7 +212,7 @@ class Digest:
             return [reduced]
         made, given, state, elements, items = (*reduced, None, None, None)[:5]
         if isinstance(state, dict):
-            state = {attribute: each for attribute, each in state.items() if attribute not in _computed(kind)}
+            state = {attribute: each for attribute, each in state.items() if attribute not in self._computed(kind)}
         return [made, given, state, *(elements or ()), *(items or ())]
 
     def _cannot_tell(self, what: str) -> CannotTell:
@@ -255,14 +263,6 @@ def members_of(cls: type) -> Iterator[tuple[str, Any]]:
     for name, value in vars(cls).items():
         if not (name[:1] == name[-1:] == "_" or name == "_abc_impl"):
             yield name, value
-
-
-@cache
-def _computed(cls: Any) -> dict[str, Callable[..., Any]]:
-    """The functions of computed attributes by name; switches are computed by the language."""
-    members = {name: each for base in reversed(cls.__mro__) for name, each in vars(base).items()}
-    made = {name: each for name, each in members.items() if isinstance(each, cached_property | Switches)}
-    return {name: getattr(each, "func", type(each).__get__) for name, each in made.items()}
 
 
 def _is_in_c(cls: type) -> bool:
