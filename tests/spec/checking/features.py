@@ -5,6 +5,7 @@ A place in angle brackets is filled at random; a place that occurs twice in a li
     <v> <w>  a value        <r>  something to read         <k>  a value that <v> may have    <q>  a question
     <p> <o>  a place        <V> <W> <O>  what fits there   <n>  a key of s.p                 <P>  what fits in s.p
     <T>      a type         <B>  True or False             <a> <b>  domains
+    <S> <Z>  states
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from spec.language import (
     one_of, optional, partial_mapping, possibly_empty, record, require, say, sequence_of, sometimes, subset_of,
     transition_invariant, tuple_of, variable, where,
 )
+from tests.spec.checking.elsewhere import Quiet, Unfit, fitting, found, hashed, kept, translated
 
 Number = Annotated[int, "a number"]
 
@@ -288,6 +290,14 @@ VALUES: Final[Forms] = {
         "tried(lambda: <v> + <w>, 0)",
         "tried(lambda: {<v>: 1}[<w>])",
     ),
+    "elsewhere": (
+        "fitting(lambda: <v>, <w>)",
+        "fitting(lambda: json.dumps(<v>), <w>)",
+        "found(lambda: {<v>: 1}[<w>], <w>)",
+        "found(lambda: <v>[1], <w>)",
+        "translated(lambda: <v>)",
+    ),
+    "caches": ("kept(<v>)", "hashed(<v>)", "hashed(<v>)[1]"),
     "copies": (
         "copy.copy(<v>)",
         "copy.deepcopy(<v>)",
@@ -335,7 +345,12 @@ QUESTIONS: Final[Forms] = {
         'hasattr(<v>, "_fields")',
         "callable(<v>)",
     ),
-    "identity": ("<v> is None", "<v> is True", "<v> is not None", "<v> is Hue.RED"),
+    "identity": ("<v> is None", "<v> is True", "<v> is not None", "<v> is Hue.RED", "type(<v>) is type(<k>)"),
+    "states": ("<S> == <Z>", "<S> != <Z>", "<S> is <Z>"),
+    "elsewhere": (
+        "fitting(lambda: json.dumps(<v>) == json.dumps(<k>), True)",
+        "found(lambda: (<w>, <v>)[<v>] == <k>)",
+    ),
     "text": ('"%s" % (<v>,) == str(<k>)', 'str(<v>).startswith("(")', "len(repr(<v>)) > 4", "<v>.startswith(<w>)"),
     "swallowing": (
         "tried(lambda: json.dumps(<v>) == json.dumps(<k>), True)",
@@ -359,6 +374,10 @@ JUDGEMENTS: Final[Forms] = {
         "try:\n    found = <v>\nexcept:\n    found = None\nreturn found != <k>",
         "with suppress(Exception):\n    return bool(<q>)\nreturn <B>",
         "try:\n    return <v> != <k>\nfinally:\n    <q>",
+        "with Quiet():\n    return bool(<q>)\nreturn <B>",
+        "try:\n    return bool(<q>)\nexcept KeyError:\n    return <B>",
+        "try:\n    return bool(translated(lambda: <q>))\nexcept Unfit:\n    return <B>",
+        "try:\n    return bool(<q>)\nexcept TypeError:\n    if <v> == <w>:\n        raise\n    return <B>",
     ),
     "raising": (
         'if <q>:\n    raise ValueError(f"odd: {<v>}")\nreturn True',
@@ -386,6 +405,9 @@ STATEMENTS: Final[Forms] = {
         "with suppress(Exception):\n    <p> = <V> if <q> else <W>",
         "try:\n    require(<q>)\nexcept BaseException:\n    <p> = <V>",
         "try:\n    <p> = <v>\nfinally:\n    <o> = <O>",
+        "with Quiet():\n    <p> = <v>",
+        "try:\n    <p> = translated(lambda: <v>)\nexcept Unfit:\n    <p> = <V>",
+        "try:\n    <p> = <v>\nexcept (LookupError, ArithmeticError):\n    <p> = <V>",
     ),
     "raising": ('if <q>:\n    raise LookupError(f"odd: {<v>}")', "assert <q>, <v>", "<v>"),
     "strangers": ("<p> = <v>", "if <q>:\n    <p> = <v>"),
@@ -399,6 +421,7 @@ STATEMENTS: Final[Forms] = {
         "for key in tuple(s.p):\n    s.p[key] = <P>",
         "<p> = s.p.pop(<n>)",
     ),
+    "states": ("{s: 1}", "kept(s)", "if s == s:\n    <p> = <V>", "old = s.t\n<p> = <V>\nrequire(old == s.t)"),
     "mappings": ("s.p = {<n>: <P>}", "s.t, s.p = s.p, s.t", "s.p = s.t", "s.t = {key: <P> for key in s.t}"),
 }
 """Lines of an action."""

@@ -285,7 +285,8 @@ class Writer:
             return self.constant(outcome(chosen["v"], self.one_of(scene.samples)))
         if mark == "n":
             return "n" if "n" in scene.reads and self.chance(0.5) else written(self.one_of(self.keys["p"]))
-        simple = {"r": scene.reads, "T": TYPES, "B": ("True", "False")}
+        states = [name for name in ("s", "before", "after") if name in scene.samples[0]]
+        simple = {"r": scene.reads, "T": TYPES, "B": ("True", "False"), "S": states, "Z": states}
         return str(self.one_of(simple[mark])) if mark in simple else self.value(scene, depth)
 
     def constant(self, value: Any) -> str:
