@@ -44,8 +44,9 @@ ALWAYS: Final = 1_000
 """The states that are compared in any case, for engines that learn no paths: the first ones."""
 AFFORDED: Final = 200_000
 """The evaluations that these comparisons may take: a second or two. In a state of a large system there are many."""
-RARELY: Final = 5
-"""Later, one of so many states is compared, for each repetition that this takes."""
+RARELY: Final = 8
+"""Later, one of so many states is compared, for each repetition that this takes: one of 80 if there are six
+permutations of three values. A repetition takes up to twice the time of exploring the state."""
 FIRST_CHECKED: Final = 256
 """The states that are compared in any case besides learned paths: a few of each level."""
 CHECKED: Final = 1_000
