@@ -11,7 +11,7 @@ learned path, or state by state for its successors and properties.
 
 Comparing a state takes several expansions of it, so states that are expanded one by one are not all compared: the
 first `ALWAYS` are, and then as many as keep comparing under a fifth of the run. The choice depends on the states, not
-on the clock. So a verdict that one run refuses because of them is refused in every run.
+on the clock; the result counts them. Learned paths are all compared.
 """
 
 from __future__ import annotations
