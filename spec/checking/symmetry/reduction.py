@@ -11,7 +11,7 @@ learned path, or state by state for its successors and properties.
 
 Comparing a state takes several expansions of it, so states that are expanded one by one are not all compared: the
 first `ALWAYS` are, and then as many as keep comparing under a fifth of the run. The choice depends on the states, not
-on the clock. So a verdict that one run refuses because of them is refused in every run.
+on the clock; the result counts them. Learned paths are all compared.
 """
 
 from __future__ import annotations
@@ -44,8 +44,9 @@ ALWAYS: Final = 1_000
 """The states that are compared in any case, for engines that learn no paths: the first ones."""
 AFFORDED: Final = 200_000
 """The evaluations that these comparisons may take: a second or two. In a state of a large system there are many."""
-RARELY: Final = 5
-"""Later, one of so many states is compared, for each repetition that this takes."""
+RARELY: Final = 8
+"""Later, one of so many states is compared, for each repetition that this takes: one of 80 if there are six
+permutations of three values. A repetition takes up to twice the time of exploring the state."""
 FIRST_CHECKED: Final = 256
 """The states that are compared in any case besides learned paths: a few of each level."""
 CHECKED: Final = 1_000
