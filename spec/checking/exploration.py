@@ -125,7 +125,8 @@ class Exploration:
     """The statistics at the end of each level, from the first on; `queue` is the number of states in the level."""
     advice: str = ""
     """For a search that ran mostly in plain Python because learning did not pay: the action or property that was the
-    reason, in a sentence."""
+    reason, in a sentence. For another one: an action or property that is evaluated in plain Python, if it took most
+    of the paths."""
     learned: Mapping[str, LearnedRule] = field(default_factory=dict)
     """By name of the action or property, the learning of an engine that learns."""
     jobs: Jobs | None = None

@@ -305,7 +305,7 @@ class Result(BaseResult):
     folds: str = ""
     """Which rules were recorded as folds, and what was compared of them; see `Exploration.folds`."""
     advice: str = ""
-    """Why the search ran mostly in plain Python; see `Exploration.advice`."""
+    """Why the search ran mostly in plain Python, or what needs it; see `Exploration.advice`."""
     profile: tuple[RuleProfile, ...] = ()
     """What each action and property took, if that was asked for."""
 
@@ -327,7 +327,7 @@ class Result(BaseResult):
         if self.jobs is not None:
             yield Line("  ", _by_jobs(self.jobs))
         if self.advice:
-            yield labelled("plain", f"most states were expanded in plain Python: {self.advice}")
+            yield labelled("plain", self.advice)
         if self.profile:
             yield from (Line("  ", each) for each in table(self.profile, self.seconds))
 

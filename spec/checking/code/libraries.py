@@ -171,11 +171,13 @@ def line_of(function: FunctionType, name: str) -> int:
 
 
 def _with_parts(value: Any) -> Iterator[Any]:
-    """A value and everything that it holds, each once."""
+    """A value and everything that it holds, each once, without numbers."""
     met, waiting = set[int](), [value]
     while waiting:
         each = waiting.pop()
-        if type(each) not in PLAIN and id(each) not in met:
+        if type(each) in (str, bytes):
+            yield each
+        elif type(each) not in PLAIN and id(each) not in met:
             met.add(id(each))
             yield each
             waiting += parts_of(each)
@@ -190,6 +192,12 @@ def _must_be_read(function: FunctionType) -> bool:
         isinstance(each, ModuleType) or getattr(each, "__module__", None) in ("datetime", "random", "numpy.random")
         for each in values
     )
+
+
+def name_of(value: Any) -> str:
+    """The name of a module, a class or a function, with its module: `json.dumps`, `len`."""
+    module, name = _name(value)
+    return name if module == "builtins" and name else f"{module}.{name}".removesuffix(".")
 
 
 def _name(value: Any) -> tuple[str, str]:

@@ -1,9 +1,9 @@
-"""Advice for a search in which learning does not pay: which action or property takes too many paths, and why."""
+"""Advice for a search that is slow: which action or property takes too many paths, and why."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from spec.checking.model import Model
@@ -11,10 +11,13 @@ from spec.language.domains.collections import SubsetDomain
 
 MANY: Final = 32
 """A place with more values than this is the reason by itself."""
+MOSTLY_PLAIN: Final = "most states were expanded in plain Python"
+PATHS: Final = 1_000
+"""Fewer paths are no price of getting plain values."""
 
 
-def advice(model: Model, rule: str, paths: int, states: int, reads: Iterable[int]) -> str:
-    """A sentence: this action or property took so many paths in so many states, because it reads these slots.
+def advice(model: Model, rule: str, paths: int, states: int, reads: Iterable[int], opaque: str = "") -> str:
+    """Why most states were expanded in plain Python: an action or property took too many paths.
 
     Args:
         model: the model.
@@ -22,8 +25,24 @@ def advice(model: Model, rule: str, paths: int, states: int, reads: Iterable[int
         paths: the number of its paths, with all its instances.
         states: the states in which they were taken.
         reads: the slots that it read in some state, of the state or of the one before.
+        opaque: why it gets plain values; empty if it does not.
     """
-    return f"{rule} took {paths:,} paths in {states:,} states: it reads {_what(model, reads)}"
+    why = f"it gets plain values: {opaque}" if opaque else f"it reads {_what(model, reads)}"
+    return f"{MOSTLY_PLAIN}: {rule} took {paths:,} paths in {states:,} states: {why}"
+
+
+def price_of_opacity(paths: Mapping[str, int], opaque: Mapping[str, str]) -> str:
+    """What it costs that a rule gets plain values, although learning paid; empty if that is little.
+
+    Args:
+        paths: the paths of each action and property.
+        opaque: why some of them get plain values.
+    """
+    rule = max(opaque, key=lambda each: paths.get(each, 0), default="")
+    mine, every = paths.get(rule, 0), sum(paths.values())
+    if mine < PATHS or 2 * mine < every:
+        return ""
+    return f"{rule} took {mine:,} of {every:,} paths: it gets plain values: {opaque[rule]}"
 
 
 def _what(model: Model, reads: Iterable[int]) -> str:

@@ -30,6 +30,7 @@ from spec.checking.exploration import (
     exploration_end,
     split_properties,
 )
+from spec.checking.local.advice import price_of_opacity
 from spec.checking.local.arrays import StateRanges
 from spec.checking.local.begun import Begun
 from spec.checking.local.compiling import EXPLORING, LATER, compile_progress, compiled, is_compiled, kernels_for
@@ -537,9 +538,10 @@ class _Search:
         )
 
     def advice(self) -> str:
-        """Why most states were expanded in plain Python; empty if they were not."""
+        """Why most states were expanded in plain Python, or which rule needs it; empty if neither is so."""
         if self.pool.budget.paid:
-            return ""
+            paths = {name: its.paths for name, its in self.tables.by_rule().items()}
+            return price_of_opacity(paths, self.tables.recorder.opaque)
         some = self.visited.some(self.depth, 1)
         return self.tables.advice(self.pool.budget.expanded, some[0].tolist()) if len(some) else ""
 

@@ -161,6 +161,7 @@ class Probe:
             paths,
             self._states,
             self._recorder.aggregates.slots_of(slot for slot, _ in reads),
+            self._recorder.opaque.get(worst.rule, ""),
         )
 
     def price(self, states: Sequence[Values], until: float) -> float:

@@ -140,8 +140,8 @@ class Recorder:
         """The states expanded so far, if that is known."""
         self.folding: set[str] = set()
         """The rules whose twins are recorded, by name."""
-        self.opaque = {*opaque(model), *model.opaque_rules}
-        """The actions and properties that get plain values, by name."""
+        self.opaque = {**dict.fromkeys(model.opaque_rules, FOUND_OPAQUE), **opaque(model)}
+        """The actions and properties that get plain values, by name, with the reason."""
 
     def of_one_state(self, reads: Iterable[tuple[int, int]]) -> dict[int, int] | None:
         """The reads, if the state before may be the same as the present one; None if not, or if the step was read."""
@@ -336,6 +336,7 @@ class Recorder:
         return PackedState.of_words(layout, registers[: layout.words]).values
 
 
+FOUND_OPAQUE = "lazy ones gave another result"
 DIFFERS = "repeated with the same values, it gives another result: it is not deterministic"
 
 

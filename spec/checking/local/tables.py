@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 
 from spec.checking.exploration import LearnedRule
-from spec.checking.local.advice import advice
+from spec.checking.local.advice import MOSTLY_PLAIN, advice
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.compact import Compact, CompactCopy
 from spec.checking.local.graphs import NOTHING, Graph
@@ -284,7 +284,7 @@ class DecisionTables:
     def advice(self, states: int, state: Sequence[int]) -> str:
         """The rule that took the most paths in so many states, and what it reads, for example in this one."""
         if self.too_large:
-            return self.too_large
+            return f"{MOSTLY_PLAIN}: {self.too_large}"
         worst = max(range(len(self.all)), key=lambda number: self.paths[number] + self.misses[number])
         registers = [*state, *state, self.recorder.no_step]
         recorded = self._recorded(self.all[worst], registers)
@@ -292,7 +292,8 @@ class DecisionTables:
             self._forget(self.all[worst])
         reads = self.recorder.aggregates.slots_of(slot for slot, _ in recorded.reads)
         name = self.name_of(self.all[worst])
-        return advice(self.model, name, self.by_rule()[name].paths, states, reads)
+        opaque = self.recorder.opaque.get(name, "")
+        return advice(self.model, name, self.by_rule()[name].paths, states, reads, opaque)
 
     def name_of(self, table: DecisionTable) -> str:
         """The name of its action or property."""

@@ -51,7 +51,7 @@ from typing import Any, Final
 
 import transitions
 
-from spec.checking.code.libraries import DOTS, PASSED_OVER, line, line_of, uses, value_of
+from spec.checking.code.libraries import DOTS, PASSED_OVER, line, line_of, name_of, uses, value_of
 from spec.checking.code.reachable import GENERATED, Named, Reachable, codes_of, functions_in
 from spec.checking.model import Model
 from spec.language.rules import Action, Property
@@ -248,7 +248,7 @@ class _Safe:
                 return "" if raised_again else "has a `with`, a `finally`, or an `except` that catches everything"
             for caught in _flat(loaded):
                 if not self._is_harmless(caught):
-                    return f"catches {_name_of(caught) if isinstance(caught, type) else 'what is not known'}"
+                    return f"catches {name_of(caught) if isinstance(caught, type) else 'what is not known'}"
             target = instructions[number + 1].argval  # of the jump if it is none of these
             number = next(at for at, each in enumerate(instructions) if each.offset >= target)
 
@@ -276,7 +276,7 @@ def _is_of(module: Any, packages: Iterable[str]) -> bool:
 
 
 def _name_of(value: Any) -> str:
-    return getattr(value, "__qualname__", None) or f"a {type(value).__qualname__}"
+    return name_of(value) if callable(value) or isinstance(value, ModuleType) else f"a {type(value).__qualname__}"
 
 
 def _at(function: FunctionType, line: int) -> str:

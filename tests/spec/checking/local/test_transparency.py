@@ -168,6 +168,20 @@ def test_a_restart_is_reported() -> None:
     assert found.to_json()["opaque_rules"] == ["fine"]
 
 
+def test_what_an_opaque_rule_costs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If it takes most of the paths: with the function that is the reason, and its line."""
+    asked = ASKED["a caught refusal"]
+    system = type("Asked", (Counting,), {"asked": staticmethod(asked), "__module__": __name__})
+    line = asked.__code__.co_firstlineno + 3
+    place = f"swallowing (test_transparency.py, line {line}) uses json.dumps"
+    assert opaque(Model(system)) == {"fine": place}
+    assert check(system, engine="local").advice == ""
+    monkeypatch.setattr("spec.checking.local.advice.PATHS", 4)
+    told = check(system, engine="local")
+    assert place in told.advice
+    assert told.advice in str(told)
+
+
 CLEAR: dict[str, Callable[[Held], bool]] = {
     "its class": lambda s: s.number.__class__ is int and isinstance(s.pair, Pair) and isinstance(s.number, int),
     "a remainder": lambda s: s.number % 2 == 1,
