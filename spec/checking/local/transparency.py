@@ -140,17 +140,12 @@ def opaque(model: Model) -> dict[str, str]:
     wrong, formats, texts = dict[FunctionType, str](), dict[FunctionType, str](), set[FunctionType]()
     for use in uses(every, reachable.is_user_code):
         if use.by not in wrong and not safe.is_safe(use.value):
-            wrong[use.by] = (
-                f"{_at(use.by, use.line)} {'calls' if callable(use.value) else 'uses'} {_name_of(use.value)}"
-            )
+            wrong[use.by] = f"{_at(use.by, use.line)} uses {_name_of(use.value)}"
         if _is_format(use.value):
             texts.add(use.by)
     for wrapper in every.wrappers:
-        for function in functions_in(wrapper):
-            if not safe.is_safe(wrapper):
-                wrong.setdefault(
-                    function, f"{_at(function, function.__code__.co_firstlineno)} is in {_name_of(wrapper)}"
-                )
+        for function in functions_in(wrapper) if not safe.is_safe(wrapper) else ():
+            wrong[function] = f"{_at(function, function.__code__.co_firstlineno)} is in {_name_of(wrapper)}"
     for function in every.functions:
         for code in codes_of(function.__code__):
             if found := safe.odd_instruction(function, code):
@@ -176,14 +171,15 @@ class _Safe:
 
     def __init__(self, reachable: Reachable):
         self._is_authors = reachable.is_user_code
-        self._known: dict[int, bool] = {}
+        self._known: dict[int, tuple[Any, bool]] = {}
+        """By identity. The values are held: another might get the address."""
 
     def is_safe(self, value: Any) -> bool:
         """Whether code may name a value. A container's parts are asked for one by one."""
         found = self._known.get(id(value))
         if found is None:
-            found = self._known[id(value)] = self._is_known(value)
-        return found
+            found = self._known[id(value)] = value, self._is_known(value)
+        return found[1]
 
     def _is_known(self, value: Any) -> bool:
         kind = type(value)
