@@ -361,6 +361,7 @@ def test_an_evaluation_without_end_can_be_interrupted(cls: str, engine: str, dig
 
 
 CALLED = Event()
+vars(sys.modules["string"]).update(CALLED_BACK=CALLED)  # where a rule may wait for it unseen
 
 
 class Waiting(Walkers):
@@ -370,7 +371,7 @@ class Waiting(Walkers):
     def wait(self, s: WalkersState) -> None:
         """It waits in one state."""
         require(s.at[0] == 2)
-        assert CALLED.wait(60)
+        assert vars(sys.modules["string"])["CALLED_BACK"].wait(60)
         require(False)
 
 
