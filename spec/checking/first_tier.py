@@ -94,8 +94,6 @@ class FirstTier:
         self._began = 0.0
         """The thread's clock when exploring began, without the time for loading. The thresholds use this clock: on
         a busy machine other engines are no faster."""
-        self._comparing = 0.0
-        """Seconds of comparing under symmetry, by that clock. No other engine would save them."""
         self._compilation: Compilation | None = None
         self._until_done = ExitStack()
 
@@ -132,7 +130,6 @@ class FirstTier:
             self.on_progress(statistics)
             return
         statistics = statistics._replace(seconds=statistics.seconds - self._loading)
-        self._comparing = engine.seconds_comparing
         compilation, self._explored = self._compilation, statistics.seconds
         if compilation is not None:
             statistics = statistics._replace(doing=f"{compilation.doing}; exploring meanwhile")
@@ -170,7 +167,7 @@ class FirstTier:
 
     @property
     def _worked(self) -> float:
-        return time.thread_time() - self._began - self._comparing
+        return time.thread_time() - self._began
 
     def _load(self) -> None:
         began, worked = time.perf_counter(), self._worked

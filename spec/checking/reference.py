@@ -84,12 +84,6 @@ class ReferenceEngine:
         return search.with_levels(found)
 
     @property
-    def seconds_comparing(self) -> float:
-        """The time that the latest exploration spent on comparing what symmetry assumes, by the thread's clock."""
-        symmetry = self._search and self._search.symmetry
-        return symmetry.seconds if symmetry else 0.0
-
-    @property
     def so_far(self) -> SoFar:
         """How far the latest exploration has come."""
         assert self._search is not None, "an exploration has begun"

@@ -32,7 +32,7 @@ CHEAP: Final = 0.5
 """A state that is learned in this share of the time that plain Python takes for it: learning pays at once."""
 FALLING: Final = 0.4
 """The share of the first states' new paths that later ones may have if learning is expected to pay in the end."""
-DEAR: Final = 5.0
+DEAR: Final = 10.0
 """A state that still takes so many times as long to learn: falling numbers of paths promise nothing yet, since few
 states were learned in the time that there was."""
 TRIED: Final = 10

@@ -87,10 +87,8 @@ class Symmetry:
         self._window = model.window()
         self._examined = set[int]()
         """The packed states that were compared because they are expanded one by one."""
-        self.seconds = 0.0
-        """How long that took, by the thread's clock."""
         self._evaluations = self._checked = 0
-        """How many evaluations it took; and the number of states that were compared besides learned paths."""
+        """How many evaluations that took; and the number of states that were compared besides learned paths."""
         self._require_listed()
         try:
             probes = self._prepare()
@@ -239,7 +237,7 @@ class Symmetry:
             UsageError: the steps or properties of a state distinguish the values.
         """
         room = max(0, ALWAYS - len(self._examined)) if always is None else always
-        left_out, began = 0, time.thread_time()
+        left_out = 0
         for number, state in enumerate(states):
             if state in self._examined:
                 continue
@@ -250,7 +248,6 @@ class Symmetry:
             else:
                 left_out += counted
         self.renamings.leave_out(left_out)
-        self.seconds += time.thread_time() - began
 
     def _present(self, state: int) -> int:
         """How many instances of actions and properties there are in a packed state."""

@@ -17,7 +17,6 @@ import pytest
 from spec.checking import Statistics, check, first_tier
 from spec.checking.auto import AutoEngine
 from spec.checking.local import LocalEngine, compiling
-from spec.checking.reference import ReferenceEngine
 from spec.systems.replication import Replication
 from tests.spec.checking.local.kernels import ENDLESS, KERNEL, kernels
 from tests.spec.checking.toys import Bank, Clock, Counters, Philosophers
@@ -116,18 +115,6 @@ def test_a_large_system_is_handed_over(impatient: None, asked: dict[str, Any]) -
         found = figures_of(specification, engine, **asked)
         assert engine.name == "local"
         assert found == figures_of(specification, "reference", **asked)
-
-
-def test_comparing_is_no_reason_for_another_engine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time that symmetry takes for comparing does not count as work: no engine would save it."""
-    monkeypatch.setattr("spec.checking.first_tier.ALONE", 0)
-    monkeypatch.setattr("spec.checking.first_tier.LEVEL", 0)
-    monkeypatch.setattr("spec.checking.local.probe.Probe.pays", lambda *_: True)
-    for seconds, name in ((0.0, "local"), (1e9, "reference")):
-        monkeypatch.setattr(ReferenceEngine, "seconds_comparing", seconds)
-        engine = AutoEngine(workers=1)
-        check(Replication.of(brokers=2, max_leader_epoch=1), engine=engine, symmetry=True)
-        assert engine.name == name
 
 
 def test_orbits_are_handed_over(impatient: None) -> None:

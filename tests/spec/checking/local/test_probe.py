@@ -99,7 +99,7 @@ def test_falling_paths_promise_nothing_while_they_are_dear(monkeypatch: pytest.M
     """Few states are learned in the time that there is, so the first of them say little about the rest."""
     model = Model(FewOfMany())
     monkeypatch.setattr(Probe, "price", lambda *_: 1.0)
-    for seconds, pays in ((4.0, True), (6.0, False)):
+    for seconds, pays in ((9.0, True), (11.0, False)):
         paths = iter([100] * 64 + [1] * 192)
         monkeypatch.setattr(Probe, "learn", lambda *_, paths=paths, each=seconds: Learned(next(paths), each))
         assert Probe(model, model.numbers(["is_high"])).pays(STATES, 10.0, inf) is pays
