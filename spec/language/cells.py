@@ -111,7 +111,7 @@ class Cell:
     def _bits_of(self, value: Any) -> int:
         try:
             hash(value)
-        except TypeError:
+        except (TypeError, SpecificationError):  # the second: a state, or a value that contains one
             raise SpecificationError(
                 f"{self.name} = {safe_repr(value)}: it can be changed in place, and the state holds immutable values"
                 + ("; write mappings as frozen({...}), from spec.language" if _has_mappings(self.domain) else "")

@@ -456,6 +456,16 @@ def test_a_mapping_of_the_state_is_no_value_of_it() -> None:
         window.changed()
 
 
+def test_a_state_is_no_value_of_a_variable() -> None:
+    """Nor a part of one; the variable is named."""
+    window, s = opened(shop())
+    for value in (s, (1, s)):
+        s.till = value
+        with pytest.raises(SpecificationError, match=r"^till = .*: it can be changed in place"):
+            window.changed()
+        window.reset()
+
+
 def test_a_variable_needs_a_value() -> None:
     """An empty domain is refused with the name of its variable, before anything runs."""
     assert len(layout(x=subset_of(())).cells) == 1

@@ -397,7 +397,7 @@ EFFECTS = [
     effect("assigns a very long number", 12, "type_ok", "s.x = 10**10000"),
     effect("assigns a list", 75, "changed in place", "s.x = [1]"),
     effect("assigns a function", 12, "type_ok", "s.x = print"),
-    effect("assigns the state", 12, "type_ok", "s.x = s"),
+    effect("assigns the state", 75, "changed in place", "s.x = s"),
     effect(
         "assigns a value without repr",
         12,
