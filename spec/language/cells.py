@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from reprlib import recursive_repr
 from typing import Any, Final, NamedTuple
 
-from spec.language.domains import ABSENT, Domain, FrozenMapping, Slot
+from spec.language.domains import ABSENT, Domain, FrozenMapping, FrozenMappingDomain, Slot
 from spec.language.errors import OutOfDomain, SpecificationError, safe_repr
 from spec.language.escapes import escaped
 from spec.language.identity import is_same_value
@@ -111,9 +111,10 @@ class Cell:
     def _bits_of(self, value: Any) -> int:
         try:
             hash(value)
-        except TypeError:
+        except (TypeError, SpecificationError):  # the second: a state, or a value that contains one
             raise SpecificationError(
                 f"{self.name} = {safe_repr(value)}: it can be changed in place, and the state holds immutable values"
+                + ("; write mappings as frozen({...}), from spec.language" if _has_mappings(self.domain) else "")
             ) from None
         try:
             codes = self.domain.codes(value)
@@ -130,6 +131,11 @@ class Cell:
             codes = [bits >> shift & mask for shift, mask in self._slots]
             value = self._values[bits] = self.domain.value(codes)
             return value
+
+
+def _has_mappings(domain: Domain[Any]) -> bool:
+    """Whether a value of the domain is a mapping, or contains one."""
+    return isinstance(domain, FrozenMappingDomain) or any(map(_has_mappings, domain.inner))
 
 
 class Variable(NamedTuple):
@@ -282,9 +288,19 @@ class TotalMapping(MutableMapping[Any, Any]):
         """A value: its present values, with others for some keys."""
         return FrozenMapping(self) | other
 
+    def __ror__(self, other: Mapping[Any, Any]) -> FrozenMapping:
+        """A value: the other's values, with its own present ones for its keys."""
+        return other | FrozenMapping(self)
+
     def assign_all(self, values: Mapping[Any, Any]) -> None:
         """Take the values of this mapping."""
         for key in [key for key in self if key not in values]:
+            if not self._of.partial:
+                name = self._of.name
+                raise SpecificationError(
+                    f"{name} = {safe_repr(values)}: it has no value for key {key_in_brackets(key)}, and each key of "
+                    f"{name} needs one; to change some keys only, write {name} |= ..."
+                )
             del self[key]
         for key, value in values.items():
             self._own(key)

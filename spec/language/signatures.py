@@ -21,6 +21,7 @@ _GIVEN = {
     "view": (("self", "s"),),
     "picture": (("self", "s"),),
 }
+_PROPERTIES = ("invariant", "transition_invariant", "sometimes")
 
 
 def check_parameters(cls: str, name: str, function: Callable[..., Any], mark: Mark, types: Mapping[str, Any]) -> None:
@@ -33,6 +34,12 @@ def check_parameters(cls: str, name: str, function: Callable[..., Any], mark: Ma
     else:
         forms = " or ".join(f"({', '.join(given)}, ...)" for given in _given(mark))
         raise SpecificationError(f"{mark.kind} {cls}.{name}: its parameters must begin {forms}")
+    own = {"when", "where", "of"} if mark.kind in _PROPERTIES and not mark.of else {"when"}
+    for parameter in rest:
+        if parameter in own:
+            raise SpecificationError(
+                f"{mark.kind} {cls}.{name}: the language uses the name {parameter}= itself; rename the parameter"
+            )
     for parameter in mark.parameters if mark.of else ():
         raise SpecificationError(
             f"{mark.kind} {cls}.{name}: with of= its parameters are the step's, so {parameter}= cannot have a range"

@@ -66,6 +66,10 @@ class Total(MutableMapping[K, V]):
     def __or__(self, other: Mapping[K, V]) -> Self:
         """The mapping with other values for some keys."""
 
+    @abstractmethod
+    def __ror__(self, other: Mapping[K, V]) -> Self:
+        """The other mapping, with this one's values for its keys."""
+
 
 class Partial(MutableMapping[K, V]):
     """The type of a mapping in which each key is present or absent (a partial function); for the rest see `Total`."""
@@ -73,6 +77,10 @@ class Partial(MutableMapping[K, V]):
     @abstractmethod
     def __or__(self, other: Mapping[K, V]) -> Self:
         """The mapping with other values for some keys, which may be absent before."""
+
+    @abstractmethod
+    def __ror__(self, other: Mapping[K, V]) -> Self:
+        """The other mapping, with this one's values for its keys."""
 
 
 def frozen(values: Mapping[Any, Any]) -> Any:

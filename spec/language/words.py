@@ -179,7 +179,10 @@ class _Word:
     def _mark(self, when: Callable[[Any], object] | None, parameters: Mapping[str, Range]) -> Mark:
         ranges = {name: self._range(name, given) for name, given in parameters.items()}
         if when is not None and not _takes(when, 1):
-            raise SpecificationError(f"@{self.kind}: when= must be a function of the specification, lambda self: ...")
+            raise SpecificationError(
+                f"@{self.kind}: when= must be a function of the specification, lambda self: ...; "
+                "no parameter can be called when"
+            )
         return Mark(self.kind, ranges, when)
 
     def _put(self, mark: Mark, function: Callable[..., Any] | None) -> Any:

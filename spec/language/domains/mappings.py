@@ -8,12 +8,12 @@ A variable that is a mapping is none: it has a layout, with a cell for each key.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from spec.language.domains.base import Domain
 from spec.language.domains.optional import ABSENT
 from spec.language.domains.records import ProductDomain
-from spec.language.errors import OutOfDomain
+from spec.language.errors import OutOfDomain, safe_repr
 from spec.language.identity import is_same_value
 from spec.language.permutations import Permutation, Route, routes_after
 
@@ -39,6 +39,21 @@ class FrozenMapping(Mapping[Any, Any]):
 
     def __or__(self, other: Mapping[Any, Any]) -> FrozenMapping:
         return FrozenMapping({**self, **other})
+
+    def __ror__(self, other: Mapping[Any, Any]) -> FrozenMapping:
+        return FrozenMapping({**other, **self})
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        change = f"{{{safe_repr(key)}: {safe_repr(value)}}}"
+        raise TypeError(
+            f"[{safe_repr(key)}] = {safe_repr(value)}: a mapping inside a value is replaced whole, as in "
+            f"s.m[k] |= {change}, or in a field of a record by its old value | {change}"
+        )
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        raise TypeError(
+            f"del [{safe_repr(key)}]: a mapping inside a value is replaced whole, as in s.m[k] = frozen({{...}})"
+        )
 
     def __hash__(self) -> int:
         return hash(frozenset(self._parts.items()))

@@ -153,7 +153,7 @@ def test_keys_may_be_missing_from_a_partial_one() -> None:
 
 
 def test_a_mapping_in_a_record_is_never_changed_in_place() -> None:
-    """`|` makes another one; a dict in its place can be changed."""
+    """`|` makes another one, `frozen` too; a message names the one that is meant."""
 
     class InPlace(Painting):
         @action
@@ -161,13 +161,23 @@ def test_a_mapping_in_a_record_is_never_changed_in_place() -> None:
             """In place."""
             s.plan.colours[0] = "blue"
 
+    class Deleted(Painting):
+        @action
+        def plan_all(self, s: Ring, colours: Total[Node, Colour], following: Partial[Node, Node]) -> None:
+            """In place."""
+            del s.plan.colours[0]
+
     class ByDict(Painting):
         @action
         def plan_all(self, s: Ring, colours: Total[Node, Colour], following: Partial[Node, Node]) -> None:
             """By a dict."""
             s.plan = Plan({**s.plan.colours}, following)  # type: ignore[arg-type]
 
-    for wrong, said in ((InPlace, "does not support item assignment"), (ByDict, "it can be changed in place")):
+    for wrong, said in (
+        (InPlace, r"TypeError: .*\|= \{0: 'blue'\}"),
+        (Deleted, "TypeError: .*frozen"),
+        (ByDict, r"plan = .*frozen"),
+    ):
         for engine in ("reference", "local"):
             with pytest.raises(EvaluationFailed, match=said):
                 check(wrong(), engine=engine)

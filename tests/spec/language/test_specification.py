@@ -800,6 +800,20 @@ SIGNATURES: list[tuple[str, Any, str, dict[str, Any], str]] = [
         {"broker": range(2)},
         "action Odd.it: broker= is given a range, but the method has no such parameter",
     ),
+    (
+        "a condition that is meant as a range",
+        action,
+        "self, s, when",
+        {"when": lambda self: (1, 2)},
+        "action Odd.it: the language uses the name when= itself; rename the parameter",
+    ),
+    (
+        "states that are meant as a range",
+        invariant,
+        "self, s, where",
+        {"where": lambda self, s: (1, 2)},
+        "invariant Odd.it: the language uses the name where= itself; rename the parameter",
+    ),
     ("an action of nothing", action, "self", {}, "action Odd.it: its parameters must begin (self, s, ...)"),
     (
         "an action of a state by another name",
@@ -943,6 +957,12 @@ ENDLESS: list[tuple[str, Callable[..., Any], dict[str, Any], str]] = [
         "@action: it= must be a domain, or a function, lambda self: ",
     ),
     ("a condition that is none", action, {"when": True}, "@action: when= must be a function of the specification"),
+    (
+        "a parameter called when",
+        action,
+        {"when": range(3)},
+        "@action: when= must be a function of the specification, lambda self: ...; no parameter can be called when",
+    ),
 ]
 
 

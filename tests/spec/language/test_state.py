@@ -28,7 +28,7 @@ from spec.language import (
     tuple_of,
 )
 from spec.language.cells import WORD, OutOfCell
-from spec.language.domains import Domain, MappingDomain, Subset
+from spec.language.domains import Domain, FrozenMapping, FrozenMappingDomain, MappingDomain, PossiblyDomain, Subset
 from spec.language.state import Layout, Values, Window
 from tests.rows import rows
 from tests.spec.language.trees import Pair, Tree, exact, trees
@@ -293,7 +293,7 @@ MISTAKES: list[tuple[str, Callable[[Any], Any], str]] = [
     (
         "assigning a whole mapping that lacks a key",
         lambda s: setattr(s, "price", {"fig": 1, "pear": 2}),
-        "del price[apple]: its keys are always present",
+        "it has no value for key apple, and each key of price needs one; to change some keys only, write price |= ",
     ),
     (
         "assigning absence",
@@ -420,12 +420,50 @@ def test_mutable_values_are_refused(value: object) -> None:
         )
 
 
+def test_a_dict_in_the_place_of_a_mapping_is_refused_with_the_word_for_one() -> None:
+    """A domain with mappings, at any depth, is told of `frozen`."""
+    inside = FrozenMappingDomain(integers(0, 1), dict.fromkeys(range(2), PossiblyDomain(booleans())))
+    held = layout(plain=inside, at=partial_mapping("ab", inside), deep=sequence_of(inside, 1))
+    for name, value in (("plain", {0: True}), ("at", {"a": {0: True}}), ("deep", ({0: True},))):
+        window, s = opened(held)
+        setattr(s, name, value)
+        with pytest.raises(SpecificationError, match=rf"^{name}.* = .*frozen"):
+            window.changed()
+
+
+def test_a_dict_joins_a_mapping_from_either_side() -> None:
+    """The right side's values stay, as for two dicts, and the result is a value that can be assigned."""
+    window, s = opened(shop())
+    s.price["fig"], s.stock["fig"] = 2, 3
+    price, stock = dict(s.price), dict(s.stock)
+    for mapping_, as_dict in ((s.price, price), (s.stock, stock), (s.price | {}, price)):
+        joined = {"fig": 0, "apple": 1} | mapping_
+        assert (dict(joined), type(joined)) == ({"fig": 0, "apple": 1} | as_dict, FrozenMapping)
+        assert dict(mapping_ | {"fig": 0}) == as_dict | {"fig": 0}
+        for other in ({"fig"}, 3, None):
+            with pytest.raises(TypeError):
+                other | mapping_
+    s.stock = {"apple": 1} | s.stock
+    window.changed()
+    assert dict(s.stock) == {"fig": 3, "apple": 1}
+
+
 def test_a_mapping_of_the_state_is_no_value_of_it() -> None:
     """A window's mapping in a plain variable would change with the window."""
     window, s = opened(shop())
     s.till = s.price
     with pytest.raises(SpecificationError, match=r"till = .*: it can be changed in place"):
         window.changed()
+
+
+def test_a_state_is_no_value_of_a_variable() -> None:
+    """Nor a part of one; the variable is named."""
+    window, s = opened(shop())
+    for value in (s, (1, s)):
+        s.till = value
+        with pytest.raises(SpecificationError, match=r"^till = .*: it can be changed in place"):
+            window.changed()
+        window.reset()
 
 
 def test_a_variable_needs_a_value() -> None:

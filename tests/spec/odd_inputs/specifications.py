@@ -397,7 +397,7 @@ EFFECTS = [
     effect("assigns a very long number", 12, "type_ok", "s.x = 10**10000"),
     effect("assigns a list", 75, "changed in place", "s.x = [1]"),
     effect("assigns a function", 12, "type_ok", "s.x = print"),
-    effect("assigns the state", 12, "type_ok", "s.x = s"),
+    effect("assigns the state", 75, "changed in place", "s.x = s"),
     effect(
         "assigns a value without repr",
         12,
@@ -468,7 +468,7 @@ EFFECTS = [
         "s.x = 3",
         variable="mapping((1, 2), range(3))",
     ),
-    effect("assigns part of a mapping", 75, "always present", "s.x = {1: 1}", variable="mapping((1, 2), range(3))"),
+    effect("assigns part of a mapping", 75, "key 2", "s.x = {1: 1}", variable="mapping((1, 2), range(3))"),
     effect(
         "assigns more than a mapping", 12, "type_ok", "s.x = {1: 1, 2: 1, 3: 1}", variable="mapping((1, 2), range(3))"
     ),
@@ -761,6 +761,12 @@ MADE = [
         2,
         "when=",
         "@action(when=lambda: True)\ndef tick(self, s):\n    pass",
+    ),
+    Odd(
+        "a parameter called when, with a function for its range",
+        2,
+        "when=",
+        "@action(when=lambda self: (1, 2))\ndef tick(self, s, when: Annotated[int, 'a time']):\n    pass",
     ),
     Odd(
         "a decorator with a condition that raises",
