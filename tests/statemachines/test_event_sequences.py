@@ -101,6 +101,11 @@ def online_has_live_leader(cluster: Turbulence) -> None:
             assert cluster.context.is_replica_online(leader, partition, include_shutting_down_brokers=True)
 
 
+def written_before_sent(cluster: Turbulence) -> None:
+    """H6: brokers receive only states that are or were in ZooKeeper."""
+    assert not cluster.unwritten
+
+
 def batch_empty(cluster: Turbulence) -> None:
     """H3: the batch is empty, so that the next change can begin."""
     for batch in (cluster.batch, cluster.partitions.batch, cluster.replicas.batch):
@@ -133,6 +138,7 @@ def rsm_domain(cluster: Turbulence) -> None:
 
 
 ALWAYS: Sequence[Rule] = (
+    written_before_sent,
     leader_in_isr,
     isr_not_empty,
     leader_epoch_monotone,

@@ -22,7 +22,6 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, Final, NamedTuple
 
 from spec.language.domains.mappings import FrozenMapping
-from spec.language.state import State
 from spec.language.switches import Switches
 
 _ATOMS: Final = frozenset({int, str, bytes, float, complex, bool, type(None), type(...), types.CodeType})
@@ -133,15 +132,9 @@ class Digest:
         return [part for item in value.items() if plain is value or item[1] != plain for part in item]
 
     def _of_cache(self, kept: Any) -> list[Any]:
-        """The function of a cache. Results of the author's functions are noted, if they could change.
-
-        Raises:
-            CannotTell: it keeps results by a state, a window that shows one state after the other.
-        """
+        """The function of a cache. Results of the author's functions are noted, if they could change."""
         function = kept.__wrapped__
         for key, given, named in _calls_in(kept) if self._is_authors(function) else ():
-            if any(isinstance(each, State) for each in (*given, *named.values())):
-                raise self._cannot_tell(f"a cache of {function.__qualname__} by states")
             if not _is_fixed(result := kept(*given, **named)):
                 self._results[self._name, id(kept), key] = _Result(result, partial(function, *given, **named))
         return [vars(kept)]

@@ -23,9 +23,12 @@ _BY_IDENTITY: Final[object] = object.__eq__
 
 
 def comparisons(function: FunctionType) -> Iterator[int]:
-    """The lines in which a function compares by `is`, and neither side is allowed."""
+    """The lines in which a function compares by `is`, and neither side is allowed.
+
+    In `__eq__` it only saves time.
+    """
     for code in codes_of(function.__code__):
-        if opmap["IS_OP"] not in code.co_code[::2]:
+        if opmap["IS_OP"] not in code.co_code[::2] or function.__name__ in ("__eq__", "__ne__"):
             continue
         instructions = [each for each in get_instructions(code) if each.opname not in ("CACHE", "EXTENDED_ARG")]
         for at, each in enumerate(instructions):
@@ -33,7 +36,7 @@ def comparisons(function: FunctionType) -> Iterator[int]:
                 right = _start(instructions, at)
                 left = _start(instructions, right)
                 sides = instructions[left:right], instructions[right:at]
-                if not any(_is_one_object(_value(function, code, side)) for side in sides):
+                if not any(_is_one_object(_value(function, code, side, instructions)) for side in sides):
                     yield line(each, code)
 
 
@@ -47,12 +50,16 @@ def _start(instructions: list[Instruction], end: int) -> int:
     return at
 
 
-def _value(function: FunctionType, code: CodeType, side: list[Instruction]) -> Any:
+def _value(function: FunctionType, code: CodeType, side: list[Instruction], every: list[Instruction]) -> Any:
     """The value of an operand, as far as it is known before the code runs. For a value's class, any class."""
     first, *others = [each for each in side if each.opname not in PASSED_OVER]
+    if first.opname == "LOAD_FAST" and not others:
+        stores = [at for at, each in enumerate(every) if each.opname == "STORE_FAST" and each.argval == first.argval]
+        made = [_value(function, code, every[_start(every, at) : at], []) is object for at in stores]
+        return object if made and all(made) else UNKNOWN  # as in `missing = object()`
     value = value_of(function, code, first, UNKNOWN)
-    if others and (others[-1].argval == "__class__" or (value is type and others[-1].opname == "CALL")):
-        return type
+    if others and (others[-1].argval == "__class__" or (value in (type, object) and others[-1].opname == "CALL")):
+        return value if value is object else type
     for each in others:
         value = value_of(function, code, each, value) if each.opname in DOTS else UNKNOWN
     return value

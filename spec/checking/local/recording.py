@@ -208,7 +208,9 @@ class Recorder:
         done = self._done[id(evaluate)] = self._done.get(id(evaluate), 0) + 1
         if self._begins_to_fold(evaluate, seen):
             return self._recorded(evaluate, registers)._replace(anew=True)
-        now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on, also on plain values, to find chance
+        now_and_then = not done & (done - 1)  # the 1st, 2nd, 4th, 8th and so on
+        if not lazily:  # to find chance, as `Model.expand` does
+            now_and_then = done <= 8 or not done % 64
         if now_and_then or (lazily and (seen.held or seen.within or seen.left_out)):
             claim = self._claim(seen, outcome, writes, lazily)
             self._compare(evaluate, registers, claim._replace(obtained=obtained) if lazily else claim, now_and_then)

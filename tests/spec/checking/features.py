@@ -345,8 +345,8 @@ QUESTIONS: Final[Forms] = {
         'hasattr(<v>, "_fields")',
         "callable(<v>)",
     ),
-    "identity": ("<v> is None", "<v> is True", "<v> is not None", "<v> is Hue.RED", "type(<v>) is type(<k>)"),
-    "states": ("<S> == <Z>", "<S> != <Z>", "<S> is <Z>"),
+    "identity": ("<v> is None", "<v> is True", "<v> is not None", "<v> is Hue.RED", "None is <v>", "<S> is <Z>"),
+    "states": ("<S> == <Z>", "<S> != <Z>"),
     "elsewhere": (
         "fitting(lambda: json.dumps(<v>) == json.dumps(<k>), True)",
         "found(lambda: (<w>, <v>)[<v>] == <k>)",

@@ -48,6 +48,10 @@ RANGES: Final = ("range(1 + bool(s.a == s.b))", "[1, 0, 1][bool(s.a == s.b) :]",
 """Ranges over part of a state, of the numbers 0 and 1."""
 
 
+OPAQUE: Final = ("types", "swallowing", "text", "copies", "elsewhere")
+"""Features most of whose lines make a rule opaque; every other system is without them."""
+
+
 class Kind(NamedTuple):
     """A domain, and its text."""
 
@@ -86,6 +90,7 @@ class Writer:
 
     def __init__(self, seed: str):
         self.random = Random(seed)
+        self.without = OPAQUE if self.chance(0.5) else ()
         self.kinds = [self.kind(), self.kind()]
         self.of = {name: self.one_of(self.kinds) for name in "abtp"}
         self.key_texts = {name: self.one_of(KEYS) for name in "tp"}
@@ -97,7 +102,7 @@ class Writer:
 
     def form(self, forms: Forms) -> str:
         """A line for a feature, both chosen at random."""
-        return str(self.one_of(forms[self.one_of([*forms])]))
+        return str(self.one_of(forms[self.one_of([each for each in forms if each not in self.without])]))
 
     def chance(self, share: float) -> bool:
         """True with this probability."""

@@ -474,7 +474,7 @@ class FindsOutByNotifications(Partitions[ClusterState]):
     def resigns_if_replaced(self, before: ClusterState, after: ClusterState) -> bool:
         """It learns that it has been replaced, and leaves the notifications to its successor."""
         replaced = before.context.epoch != before.epoch
-        return after.active is not replaced and bool(after.isr_change_notification) is replaced
+        return after.active != replaced and bool(after.isr_change_notification) == replaced
 
 
 @pytest.mark.parametrize("fence_zk", [True, False])

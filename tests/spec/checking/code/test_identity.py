@@ -59,6 +59,18 @@ class Sole:
     """Equal to nothing else."""
 
 
+class Box:
+    """Compared by its content."""
+
+    def __init__(self, content: object):
+        self.content = content
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Box) and self.content == other.content)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 SOLE = Sole()
 
 
@@ -100,12 +112,22 @@ def _in_a_closure(limit: int) -> Callable[[Here], bool]:
     return lambda s: s.number is limit
 
 
+def _made_there(s: Here) -> bool:
+    missing = object()
+    return {1: 2}.get(s.number, missing) is missing
+
+
+def _given(missing: Any) -> bool:
+    return missing is LIMIT
+
+
 REFUSED: dict[str, Callable[[Here], Any]] = {
     "a number": lambda s: s.number is LIMIT,
     "a number on the left": lambda s: LIMIT is s.number,
     "a number in a module": lambda s: s.number is CONSTANTS.LIMIT,
     "a number in a class": lambda s: s.number is Counting.limit,
     "a local": _in_a_local,
+    "a parameter": lambda s: _given(s.number),
     "a closure": _in_a_closure(5),
     "not": lambda s: s.number is not LIMIT,
     "a tuple": lambda s: s.pair is NOBODY,
@@ -137,6 +159,8 @@ ALLOWED: dict[str, Callable[[Here], Any]] = {
     "a sentinel": lambda s: s.hue is MISSING,
     "an object without equality": lambda s: s.hue is SOLE,
     "a function": lambda s: s.hue is _matched,
+    "an object made there": _made_there,
+    "in a comparison": lambda s: Box(s.number) == Box(5),
     "a match": lambda s: _matched(s.hue),
 }
 

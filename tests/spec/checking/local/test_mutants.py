@@ -8,7 +8,6 @@ work, they are patched into its text; compiling that takes seconds, so most of t
 from __future__ import annotations
 
 import inspect
-import operator
 import random
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -163,23 +162,23 @@ class Carousel(Specification[CarouselState]):
         return bool(s.seat[0].size + s.seat[1].size < 6)
 
 
-class PercentState(State):
-    """The state of `Percent`."""
+class InsideState(State):
+    """The state of `Inside`."""
 
     one: tuple[int] = variable("A tuple.", of=lambda self: tuple_of(range(8)))
 
 
-class Percent(Specification[PercentState]):
-    """A rule that takes a lazy tuple for a single value, through code in which this cannot be seen."""
+class Inside(Specification[InsideState]):
+    """A rule that looks for an attribute that only a lazy tuple has, and that inspection does not know."""
 
     @action
-    def up(self, s: PercentState) -> None:
+    def up(self, s: InsideState) -> None:
         require(s.one[0] < 7)
         s.one = (s.one[0] + 1,)
 
     @invariant
-    def not_5(self, s: PercentState) -> bool:
-        return bool(operator.mod("%s", s.one) != "5")
+    def not_5(self, s: InsideState) -> bool:
+        return hasattr(s.one, "_lenses") or s.one != (5,)
 
 
 class HouseState(State):
@@ -284,7 +283,7 @@ COMPARISONS: dict[str, Callable[[], Any]] = {
     "credit": partial(credited, House()),
     "couriers": partial(agreed, Couriers(), keep_going=True, symmetry=True),
     "a whim": caught,
-    "a text with a percent sign": partial(agreed, Percent(), keep_going=True),
+    "a look inside": partial(agreed, Inside(), keep_going=True),
     "random systems": randomly,
     "what raises": partial(agreed, MetAndRaised(), keep_going=True),
     "a crowd, plainly": partial(plainly, Crowd(side=40)),
@@ -480,7 +479,7 @@ def nothing_is_compared(compare: Any, self: Recorder, *args: Any) -> None:
     """Accept nondeterminism."""
 
 
-@instead(PlainComparison, "_require", shown_by="a text with a percent sign")
+@instead(PlainComparison, "_require", shown_by="a look inside")
 def a_path_is_not_compared(require: Any, self: PlainComparison, *args: Any) -> None:
     """Accept whatever lazy values do."""
 

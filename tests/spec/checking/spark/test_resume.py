@@ -156,7 +156,7 @@ def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     explored(SparkEngine(tmp_path), Walkers(), max_depth=3)
     before = tree(tmp_path)
     changed = {**digests(Walkers()), "tests.spec.toys": "0" * 64}
-    monkeypatch.setattr("spec.checking.runs.run_identity.digests", lambda _: changed)
+    monkeypatch.setattr("spec.checking.runs.run_identity.digests", lambda *_: changed)
     with pytest.raises(UsageError, match=r"the source of tests\.spec\.toys has changed since"):
         explored(SparkEngine(tmp_path, resume=True), Walkers())
     assert tree(tmp_path) == before

@@ -116,7 +116,8 @@ class HoldsItself(Specification[HeldState]):
     @action
     def put(self, s: HeldState) -> None:
         s.left = 2
-        s.held[0] = cast("int", {1: s.held})
+        held = s.held
+        held[0] = cast("int", {1: held})
 
 
 def test_a_mapping_that_holds_itself_is_written() -> None:
