@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dis import Instruction, get_instructions, stack_effect
 from enum import Enum
+from inspect import CO_VARARGS, CO_VARKEYWORDS
 from opcode import opmap
 from types import CodeType, FunctionType
 from typing import Any, Final
@@ -53,13 +54,17 @@ def _start(instructions: list[Instruction], end: int) -> int:
 def _value(function: FunctionType, code: CodeType, side: list[Instruction], every: list[Instruction]) -> Any:
     """The value of an operand, as far as it is known before the code runs. For a value's class, any class."""
     first, *others = [each for each in side if each.opname not in PASSED_OVER]
-    if first.opname == "LOAD_FAST" and not others:
+    flags = code.co_flags
+    given = code.co_argcount + code.co_kwonlyargcount + bool(flags & CO_VARARGS) + bool(flags & CO_VARKEYWORDS)
+    if first.opname == "LOAD_FAST" and not others and first.argval not in code.co_varnames[:given]:
         stores = [at for at, each in enumerate(every) if each.opname == "STORE_FAST" and each.argval == first.argval]
         made = [_value(function, code, every[_start(every, at) : at], []) is object for at in stores]
         return object if made and all(made) else UNKNOWN  # as in `missing = object()`
     value = value_of(function, code, first, UNKNOWN)
-    if others and (others[-1].argval == "__class__" or (value in (type, object) and others[-1].opname == "CALL")):
-        return value if value is object else type
+    if others and others[-1].argval == "__class__":
+        return type
+    if others and others[-1].opname == "CALL" and (value is type or value is object):
+        return value
     for each in others:
         value = value_of(function, code, each, value) if each.opname in DOTS else UNKNOWN
     return value

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from spec.checking.code.reachable import PLAIN, Named, Reached, codes_of, contents_of, imported, parts_of
+from spec.checking.code.reachable import Named, Reached, codes_of, contents_of, imported, with_parts
 
 MODULES: Final = {
     *("abc", "argparse", "array", "ast", "base64", "binascii", "bisect", "calendar", "cmath", "codecs"),
@@ -107,7 +107,7 @@ def uses(reached: Reached, is_authors: Callable[[FunctionType], bool]) -> Iterat
                 yield Use(function, value, "", at, bare)
         for each in named[function]:
             if id(each.value) not in parts:
-                parts[id(each.value)] = [*_with_parts(each.value)]
+                parts[id(each.value)] = [*with_parts(each.value)]
             for value in parts[id(each.value)]:
                 yield Use(function, value, each.name)
 
@@ -168,19 +168,6 @@ def line_of(function: FunctionType, name: str) -> int:
     last = name.rpartition(".")[2]
     found = (each for code in codes_of(function.__code__) for each in get_instructions(code) if each.argval == last)
     return line(next(found, None), function.__code__)
-
-
-def _with_parts(value: Any) -> Iterator[Any]:
-    """A value and everything that it holds, each once, without numbers."""
-    met, waiting = set[int](), [value]
-    while waiting:
-        each = waiting.pop()
-        if type(each) in (str, bytes):
-            yield each
-        elif type(each) not in PLAIN and id(each) not in met:
-            met.add(id(each))
-            yield each
-            waiting += parts_of(each)
 
 
 def _must_be_read(function: FunctionType) -> bool:

@@ -2,8 +2,9 @@
 
 A function names globals, attributes of modules, closure variables and defaults. These may name more. The object of a
 method call is unknown here. So a name after a dot may be any member of that name in a class whose values the code can
-have: the classes of the specification, its states and its values, and those that are named. This finds more than is
-ever run. It does not find code that is put together from text (`getattr`, `eval`).
+have: the classes of the specification, its states and its values, and those that are named. Where a function calls
+`getattr` or the like, any text that it names may be such a name. This finds more than is ever run. It does not find
+names that are put together, nor code that is made of text.
 
 Modules that functions import themselves are followed like others. Installed functions, and those of the language and
 the checkers, are listed as named; their code is not followed.
@@ -36,6 +37,8 @@ from spec.language.specification import Specification
 _LOAD_GLOBAL: Final = opmap["LOAD_GLOBAL"]
 _IMPORT_NAME: Final = opmap["IMPORT_NAME"]
 _EXTENDED_ARG: Final = opmap["EXTENDED_ARG"]
+_BY_TEXT: Final = {"attrgetter", "getattr", "methodcaller"}
+"""Functions that find a member by a text."""
 GENERATED: Final = "<string>"
 """The file of the methods that `dataclass` writes."""
 A_DEFAULT: Final = "a default"
@@ -147,6 +150,8 @@ class _Search:
         if not self.is_user_code(function):  # a wrapper around an author's function
             return
         names, attributes = _names_in(function.__code__)
+        if not _BY_TEXT.isdisjoint((*names, *attributes)):
+            attributes = (*attributes, *_texts(function, names))
         for name in names:
             known = function.__globals__
             if name not in known:
@@ -246,6 +251,19 @@ def parts_of(value: Any) -> Iterable[Any]:
     return ()
 
 
+def with_parts(value: Any) -> Iterator[Any]:
+    """A value and everything that it holds, each once, without numbers."""
+    met, waiting = set[int](), [value]
+    while waiting:
+        each = waiting.pop()
+        if type(each) in (str, bytes):
+            yield each
+        elif type(each) not in PLAIN and id(each) not in met:
+            met.add(id(each))
+            yield each
+            waiting += parts_of(each)
+
+
 def functions_in(value: Any) -> Iterator[FunctionType]:
     """The functions that make up a callable, such as a method's function, including wrapped ones."""
     inner: tuple[Any, ...]
@@ -294,6 +312,15 @@ def imported(name: str) -> ModuleType | None:
         if found is not None and (root in sys.stdlib_module_names or not is_installed_file(found.origin or "")):
             return import_module(name)
     return sys.modules.get(name)
+
+
+def _texts(function: FunctionType, names: Iterable[str]) -> Iterator[str]:
+    """The texts in a function, and in what it names, that may be the names of members."""
+    for code in codes_of(function.__code__):
+        yield from (each for each in code.co_consts if isinstance(each, str) and each.isidentifier())
+    known = [function.__globals__.get(name) for name in names]
+    for value in (*known, *map(contents_of, function.__closure__ or ())):
+        yield from (each for each in with_parts(value) if isinstance(each, str) and each.isidentifier())
 
 
 @cache

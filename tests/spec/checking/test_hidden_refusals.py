@@ -34,6 +34,7 @@ from spec.language import Specification, State, action, invariant, require, vari
 
 Number = Annotated[int, "a number"]
 WRONG = (LookupError, TypeError)
+METHODS = {"by": "hidden"}
 
 
 class Unfit(Exception):
@@ -166,6 +167,8 @@ PLACES = {
     "a method of a record": "return s.pair.hidden(s, ask)",
     "a partial function": "return functools.partial(hidden, s)(ask)",
     "a table of functions": 'return {{"by": hidden}}["by"](s, ask)',
+    "a method by its name": 'return getattr(Box(), "hidden")(s, ask)',
+    "a method whose name is in a table": 'return getattr(Box(), METHODS["by"])(s, ask)',
     "a cached function": "return remembered(ask)(s)",
     "a property": "return Later(s, ask).hidden",
     "a default": "return (lambda by=hidden: by(s, ask))()",
