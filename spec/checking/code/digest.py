@@ -25,7 +25,9 @@ from spec.language.domains.mappings import FrozenMapping
 from spec.language.switches import Switches
 
 _ATOMS: Final = frozenset({int, str, bytes, float, complex, bool, type(None), type(...), types.CodeType})
-_LISTED: Final = (list, tuple, set, frozenset, deque)
+_NO_ITEMS: Final[dict[Any, Any]] = {}
+_VIEWS: Final = (type(_NO_ITEMS.keys()), type(_NO_ITEMS.values()), type(_NO_ITEMS.items()))
+_LISTED: Final = (list, tuple, set, frozenset, deque, *_VIEWS)
 _NOT_STATIC: Final = 1 << 9
 """The flag of types that are made while Python runs, as classes are."""
 
@@ -175,6 +177,8 @@ class Digest:
         """The attributes of an object, without computed ones; these are the results of a cache."""
         found, late = {}, self._computed(type(value))
         for attribute, each in getattr(value, "__dict__", {}).items():
+            if isinstance(value, Enum) and attribute[:1] == attribute[-1:] == "_" and attribute != "_value_":
+                continue  # Python makes some of them late, such as a flag's `_inverted_`
             if attribute not in late:
                 found[attribute] = each
             elif self._is_authors(late[attribute]) and not _is_fixed(each):

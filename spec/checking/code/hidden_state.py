@@ -20,7 +20,7 @@ from spec.checking.code.digest import CannotTell, Digest, members_of
 from spec.checking.code.identity import WRITE_EQUALS, comparisons
 from spec.checking.code.libraries import forbidden, line_of, uses
 from spec.checking.code.outside import watch
-from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, codes_of, contents_of, functions_in
+from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, Reached, codes_of, contents_of, functions_in
 from spec.checking.code.source import classes_of
 from spec.language.errors import SpecificationError
 from spec.language.specification import Specification
@@ -56,19 +56,7 @@ class HiddenState:
         reached = self.reachable.reached(*(run for rule in self._rules for run in rule.runs))
         self.modules = {str(each.__globals__.get("__name__")) for each in reached.functions}
         """The names of the modules whose functions the rules may run."""
-        for use in uses(reached, self.reachable.is_user_code):
-            if wrong := forbidden(use, self.reachable.is_user_code):
-                raise SpecificationError(self._sentence(use.by, f"uses {wrong}", use.line, MORE))
-            if use.value is operator.is_ or use.value is operator.is_not:
-                does = f"compares by operator.{use.value.__name__}"
-                raise SpecificationError(self._sentence(use.by, does, use.line, WRITE_EQUALS))
-        for each in reached.functions if reached.wrappers else ():
-            if any("cache_info" in code.co_names for code in codes_of(each.__code__)):
-                line = line_of(each, "cache_info")
-                raise SpecificationError(self._sentence(each, "asks a cache for cache_info", line, MORE))
-        for each in reached.functions:
-            for line in comparisons(each):
-                raise SpecificationError(self._sentence(each, "compares by `is`", line, WRITE_EQUALS))
+        self.require_allowed(reached)
         named = [each for each in reached.named if self._is_compared(each)]
         named += [Named(each, each.__name__, each, None) for each in reached.functions]
         named += [
@@ -90,6 +78,26 @@ class HiddenState:
         except CannotTell as unknown:
             raise SpecificationError(self._cannot_tell(unknown)) from None
         self._looked_early = False
+
+    def require_allowed(self, reached: Reached) -> None:
+        """Require that functions use only what rules may use.
+
+        Raises:
+            SpecificationError: one does not.
+        """
+        for use in uses(reached, self.reachable.is_user_code):
+            if wrong := forbidden(use, self.reachable.is_user_code):
+                raise SpecificationError(self._sentence(use.by, f"uses {wrong}", use.line, MORE))
+            if use.value is operator.is_ or use.value is operator.is_not:
+                does = f"compares by operator.{use.value.__name__}"
+                raise SpecificationError(self._sentence(use.by, does, use.line, WRITE_EQUALS))
+        for each in reached.functions if reached.wrappers else ():
+            if any("cache_info" in code.co_names for code in codes_of(each.__code__)):
+                line = line_of(each, "cache_info")
+                raise SpecificationError(self._sentence(each, "asks a cache for cache_info", line, MORE))
+        for each in reached.functions:
+            for line in comparisons(each):
+                raise SpecificationError(self._sentence(each, "compares by `is`", line, WRITE_EQUALS))
 
     @contextmanager
     def unchanged(self) -> Iterator[None]:

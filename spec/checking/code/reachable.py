@@ -14,17 +14,18 @@ from __future__ import annotations
 
 import builtins
 import sys
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from dis import get_instructions
-from functools import cache, cached_property, partial
+from enum import Enum
+from functools import cache, cached_property, partial, partialmethod
 from importlib import import_module
 from importlib.util import find_spec, resolve_name
 from inspect import getattr_static
 from opcode import opmap
-from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from types import CellType, CodeType, FunctionType, MappingProxyType, MethodType, ModuleType, SimpleNamespace
 from typing import Any, Final, NamedTuple
 from warnings import catch_warnings
 
@@ -242,8 +243,16 @@ def parts_of(value: Any) -> Iterable[Any]:
             return [*value, *value.values()]
         case tuple() | list() | set() | frozenset():
             return list(value)
-        case partial():
+        case MappingProxyType():
+            return [*value, *value.values()]
+        case deque():
+            return list(value)
+        case SimpleNamespace():
+            return list(vars(value).values())
+        case partial() | partialmethod():
             return [value.func, *value.args, *value.keywords.values()]
+        case Enum():
+            return [value._value_]
         case Instance():
             return [value.run]
         case Instances():
@@ -270,7 +279,8 @@ def functions_in(value: Any) -> Iterator[FunctionType]:
     match value:
         case FunctionType():
             yield value
-            return
+            others = vars(value).get("registry")  # of `functools.singledispatch`
+            inner = (vars(value).get("__wrapped__"), *(others.values() if isinstance(others, Mapping) else ()))
         case MethodType() | classmethod() | staticmethod():
             inner = (value.__func__,)
         case partial():

@@ -28,18 +28,21 @@ import logging
 import math
 import operator
 import re
+import sys
 import types
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dis import Instruction, get_instructions
-from enum import Enum
+from enum import Enum, Flag
 from functools import cached_property, partial
 from opcode import opmap
 from pathlib import Path
 from types import (
     BuiltinFunctionType,
+    CellType,
     ClassMethodDescriptorType,
     CodeType,
+    FrameType,
     FunctionType,
     MethodDescriptorType,
     MethodType,
@@ -52,7 +55,8 @@ from typing import Any, Final
 import transitions
 
 from spec.checking.code.libraries import DOTS, PASSED_OVER, line, line_of, name_of, uses, value_of
-from spec.checking.code.reachable import GENERATED, Named, Reachable, codes_of, functions_in
+from spec.checking.code.reachable import GENERATED, Named, Reachable, Reached, codes_of, functions_in, with_parts
+from spec.checking.code.source import is_own_package
 from spec.checking.model import Model
 from spec.language.rules import Action, Property
 
@@ -66,9 +70,9 @@ _SAFE_NAMES: Final = {
     dataclasses: "asdict astuple dataclass field fields is_dataclass replace",
     datetime: "date datetime time timedelta timezone",
     decimal: "Decimal",
-    enum: "Enum Flag IntEnum IntFlag StrEnum auto",
+    enum: "Enum IntEnum StrEnum auto",
     fractions: "Fraction",
-    functools: "cache cached_property cmp_to_key lru_cache partial partialmethod reduce total_ordering wraps",
+    functools: "cached_property cmp_to_key partial partialmethod reduce total_ordering wraps",
     logging: "Logger critical debug error exception getLogger info log warning",
     re: "compile escape findall finditer fullmatch match search split sub",
     transitions: "Machine",
@@ -80,7 +84,7 @@ _SAFE_MODULES: Final = {
     heapq: "",
     itertools: "",
     math: "",
-    operator: "attrgetter imod is_ is_not methodcaller mod",
+    operator: "attrgetter imod is_ is_not length_hint methodcaller mod",
 }
 """Modules all of whose functions are safe, but for these."""
 _SAFE: Final = {
@@ -134,36 +138,112 @@ _HANDLES: Final = opmap["PUSH_EXC_INFO"]
 def opaque(model: Model) -> dict[str, str]:
     """The actions and properties that need plain values, by name, each with the reason and its place."""
     reachable = model.hidden_state.reachable
-    rules: tuple[Action | Property, ...] = (*model.actions, *model.properties)
-    runs = {rule.name: rule.instances[0].run for rule in rules if rule.instances}
-    every, safe = reachable.reached(*runs.values()), _Safe(reachable)
-    wrong, formats, texts = dict[FunctionType, str](), dict[FunctionType, str](), set[FunctionType]()
-    for use in uses(every, reachable.is_user_code):
-        if use.by not in wrong and not safe.is_safe(use.value):
-            wrong[use.by] = f"{_at(use.by, use.line)} uses {_name_of(use.value)}"
-        if _is_format(use.value):
-            texts.add(use.by)
-    for wrapper in every.wrappers:
-        for function in functions_in(wrapper) if not safe.is_safe(wrapper) else ():
-            wrong[function] = f"{_at(function, function.__code__.co_firstlineno)} is in {_name_of(wrapper)}"
-    for function in every.functions:
-        for code in codes_of(function.__code__):
-            if found := safe.odd_instruction(function, code):
-                wrong.setdefault(function, found)
-            pairs = zip(code.co_code[::2], code.co_code[1::2], strict=True)
-            if any(operation == _BINARY and argument in _REMAINDER for operation, argument in pairs):
-                formats[function] = f"{_at(function, code.co_firstlineno)} may format a text by %"
-            if any(map(_is_format, code.co_consts)):
-                texts.add(function)
-    found_in = {}
-    for name, run in runs.items() if wrong or formats else ():
-        reached = reachable.reached(run).functions
-        # `%` formats a tuple's parts where it meets a text, and a lazy tuple as a whole. Without a text with `%` in
-        # all of the rule's code it is a remainder.
-        reasons = wrong if texts.isdisjoint(reached) else formats | wrong
-        if first := next((function for function in reached if function in reasons), None):
-            found_in[name] = reasons[first]
-    return found_in
+    runs = {rule.name: rule.instances[0].run for rule in _rules(model) if rule.instances}
+    wrong = Inspection(reachable).reasons(reachable.reached(*runs.values()))
+    found = {}
+    for name, run in runs.items() if wrong else ():
+        if why := Inspection.first(wrong, reachable.reached(run)):
+            found[name] = why
+    return found
+
+
+def _rules(model: Model) -> tuple[Action | Property, ...]:
+    return *model.actions, *model.properties
+
+
+class Inspection:
+    """Inspects functions for what is not known to be safe."""
+
+    def __init__(self, reachable: Reachable):
+        self._reachable, self._safe = reachable, _Safe(reachable)
+
+    def reasons(self, every: Reached) -> dict[FunctionType, tuple[str, str]]:
+        """By function, why it needs plain values, and why if there is a text with `%`; only those that do."""
+        wrong, formats = dict[FunctionType, str](), dict[FunctionType, str]()
+        for use in uses(every, self._reachable.is_user_code):
+            if use.by not in wrong and not self._safe.is_safe(use.value):
+                wrong[use.by] = f"{_at(use.by, use.line)} uses {_name_of(use.value)}"
+        for wrapper in every.wrappers:
+            for function in functions_in(wrapper) if not self._safe.is_safe(wrapper) else ():
+                wrong[function] = f"{_at(function, function.__code__.co_firstlineno)} is in {_name_of(wrapper)}"
+        for function in every.functions:
+            for code in codes_of(function.__code__):
+                if found := self._safe.odd_instruction(function, code):
+                    wrong.setdefault(function, found)
+                pairs = zip(code.co_code[::2], code.co_code[1::2], strict=True)
+                if any(operation == _BINARY and argument in _REMAINDER for operation, argument in pairs):
+                    formats[function] = f"{_at(function, code.co_firstlineno)} may format a text by %"
+        return {each: (wrong.get(each, ""), formats.get(each, "")) for each in (*wrong, *formats)}
+
+    @staticmethod
+    def first(reasons: Mapping[FunctionType, tuple[str, str]], reached: Reached) -> str:
+        """The first reason in the code of a rule; empty if there is none.
+
+        `%` formats a tuple's parts where it meets a text, and a lazy tuple as a whole. Without a text with `%` in all
+        of the code it is a remainder.
+        """
+        formats = any(_is_format(const) for each in reached.functions for const in _texts(each)) or any(
+            map(_is_format, (part for each in reached.named for part in with_parts(each.value)))
+        )
+        for function in reached.functions:
+            always, with_texts = reasons.get(function, ("", ""))
+            if always or (with_texts and formats):
+                return always or with_texts
+        return ""
+
+
+class Executed:
+    """Notices the author's functions that run and that no inspection has found; for use in a `with` statement.
+
+    Names that are put together, callbacks that a library calls, and methods of metaclasses lead to code that reading
+    does not find. It is found when it runs on plain values, as each path does that held a lazy one: up to the first
+    refusal, lazy values go the same way.
+
+    Args:
+        model: the model; if all of its code is in our own packages, nothing is watched (a test watches it).
+        watches: whether to watch nevertheless.
+    """
+
+    def __init__(self, model: Model, watches: bool = False):
+        reachable = model.hidden_state.reachable
+        self._inspection, self._reachable, self._hidden_state = Inspection(reachable), reachable, model.hidden_state
+        self.watches = watches or not all(map(is_own_package, reachable.modules))
+        runs = [rule.instances[0].run for rule in _rules(model) if rule.instances]
+        found = reachable.reached(*runs).functions if self.watches else ()
+        self._known = {id(code): code for each in found for code in codes_of(each.__code__)}
+        self._new = list[FunctionType]()
+        self._before: Any = None
+
+    def __enter__(self) -> None:
+        if self.watches:
+            self._before = sys.getprofile()
+            sys.setprofile(self._look)
+
+    def __exit__(self, *_: object) -> None:
+        if self.watches:
+            sys.setprofile(self._before)
+
+    def _look(self, frame: FrameType, event: str, _: object) -> None:
+        code = frame.f_code
+        if event == "call" and id(code) not in self._known:
+            self._known[id(code)] = code
+            if self._reachable.is_user_code(str(frame.f_globals.get("__name__", ""))):
+                closure = tuple(CellType(frame.f_locals.get(name)) for name in code.co_freevars)
+                self._new.append(FunctionType(code, frame.f_globals, code.co_name, None, closure))
+
+    def why_not(self) -> str:
+        """Why a function that has run since this was last asked needs plain values; empty if none does.
+
+        Raises:
+            SpecificationError: it may not do what it does.
+        """
+        new, self._new = self._new, []
+        for function in new:
+            reached = self._reachable.reached(function)
+            self._hidden_state.require_allowed(reached)
+            if why := Inspection.first(self._inspection.reasons(reached), reached):
+                return why
+        return ""
 
 
 class _Safe:
@@ -189,7 +269,8 @@ class _Safe:
             case ModuleType():
                 return False  # it is passed on, and its functions are found by names that are not known
             case type():
-                return all(map(self._is_safe_class, value.__mro__))
+                keeps = issubclass(value, Flag)  # a class of flags keeps the values for which it makes members
+                return not keeps and all(map(self._is_safe_class, value.__mro__))
             case FunctionType():
                 its = value.__globals__.get("__name__")
                 own = self._is_authors(value) or value.__code__ in _OF_NAMED_TUPLES or _is_of(its, _SAFE_PACKAGES)
@@ -202,7 +283,7 @@ class _Safe:
             case MethodDescriptorType() | ClassMethodDescriptorType() | WrapperDescriptorType():
                 return value.__objclass__ in _SAFE_TYPES and _is_safe_name(value.__name__)
             case functools._lru_cache_wrapper():
-                return True  # its function is looked at
+                return False  # it keeps lazy values, and gives them to rules that need plain ones
         return self._is_safe_class(kind)
 
     def _is_safe_class(self, cls: type) -> bool:
@@ -252,6 +333,11 @@ class _Safe:
         return isinstance(caught, type) and (
             issubclass(caught, HARMLESS) or _is_of(caught.__module__, _OF_OTHERS) or self._is_authors(caught)
         )
+
+
+def _texts(function: FunctionType) -> Iterator[Any]:
+    for code in codes_of(function.__code__):
+        yield from code.co_consts
 
 
 def _flat(values: Iterable[Any]) -> Iterator[Any]:

@@ -40,7 +40,7 @@ from spec.language.state import Values
 if TYPE_CHECKING:
     from spec.checking.symmetry.canonical import Canonical
 
-ALWAYS: Final = 1_000
+ALWAYS: Final = 20_000
 """The states that are compared in any case, for engines that learn no paths: the first ones."""
 AFFORDED: Final = 200_000
 """The evaluations that these comparisons may take: a second or two. In a state of a large system there are many."""
@@ -49,6 +49,8 @@ RARELY: Final = 8
 permutations of three values. A repetition takes up to twice the time of exploring the state."""
 FIRST_CHECKED: Final = 256
 """The states that are compared in any case besides learned paths: a few of each level."""
+CHECKS_AFFORDED: Final = 100_000
+"""More of them are compared as long as they take no more evaluations: all of a small system, however deep it is."""
 CHECKED: Final = 1_000
 """Later, one of so many: compiled code explores a thousand states in the time of comparing a few."""
 LISTED: Final = 24
@@ -274,12 +276,13 @@ class Symmetry:
         Raises:
             UsageError: the steps or properties of a state distinguish the values.
         """
-        room = FIRST_CHECKED + distinct // CHECKED - self._checked
-        few = sorted(states)[: max(0, room)]
-        for packed in few:
+        for packed in sorted(states):
+            if self._checked >= FIRST_CHECKED + distinct // CHECKED and self._evaluations >= CHECKS_AFFORDED:
+                break
             state = PackedState.of_bytes(self.model.layout, packed).number
             self.renamings.compare_state(state, self.in_states, self.in_steps, anonymously=False)
-        self._checked += len(few)
+            self._evaluations += self.renamings.repetitions * self._present(state)
+            self._checked += 1
 
     def _examine_initial_states(self) -> None:
         pack, renamings = self.model.layout.pack, self.renamings
