@@ -20,6 +20,7 @@ from spec.checking.local.folds.aggregates import Aggregate
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.lenses import Lens
 from spec.checking.local.outcomes import ENABLED, FAILED
+from spec.checking.local.transparency import Executed
 from spec.checking.model import Model
 from spec.language.cells import WORD, Cell, CellRow
 from spec.language.words import Step
@@ -96,6 +97,8 @@ class PlainComparison:
         self._tried = set[Any]()
         """The evaluations repeated with other values, and the places of these values."""
         self._view = _ComparedView(model)
+        self.executed = Executed(model)
+        """Watches the code that runs."""
         self._elsewhere = Surroundings(0, 0, self.no_action)
         self._random = Random(0)
 
@@ -225,7 +228,8 @@ class PlainComparison:
         """The outcome on plain values, the state that an action makes, and the way there."""
         view = self._view
         view.load(there)
-        outcome = outcome_on_plain_values(evaluate, view)
+        with self.executed:
+            outcome = outcome_on_plain_values(evaluate, view)
         return outcome, view.after if outcome == ENABLED else 0, view.obtained()
 
     def _claimed(self, there: Surroundings, claim: Claim) -> tuple[int, int]:

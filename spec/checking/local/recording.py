@@ -39,7 +39,7 @@ from spec.checking.local.lazy import Copy, ReadSlots, Writes
 from spec.checking.local.lenses import Lens, Lenses, NotRepresentable, RecordLens
 from spec.checking.local.outcomes import ENABLED, LEFT
 from spec.checking.local.plain_comparison import Claim, PlainComparison, Refuted, Surroundings
-from spec.checking.local.transparency import Executed, opaque
+from spec.checking.local.transparency import opaque
 from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.states.limits import INSTANCES
 from spec.checking.states.packed_state import PackedState, number_of
@@ -142,7 +142,6 @@ class Recorder:
         """The rules whose twins are recorded, by name."""
         self.opaque = {**dict.fromkeys(model.opaque_rules, FOUND_OPAQUE), **opaque(model)}
         """The actions and properties that get plain values, by name, with the reason."""
-        self._executed = Executed(model)
 
     def of_one_state(self, reads: Iterable[tuple[int, int]]) -> dict[int, int] | None:
         """The reads, if the state before may be the same as the present one; None if not, or if the step was read."""
@@ -308,9 +307,8 @@ class Recorder:
         words = self.model.layout.words
         here, before = number_of(registers[:words]), number_of(registers[words : 2 * words])
         try:
-            with self._executed:
-                self._comparison.compare(evaluate, Surroundings(here, before, registers[2 * words]), claim, mixed)
-            if evaluate.rule not in self.opaque and self._executed.why_not():
+            self._comparison.compare(evaluate, Surroundings(here, before, registers[2 * words]), claim, mixed)
+            if evaluate.rule not in self.opaque and self._comparison.executed.why_not():
                 self.model.opaque_rules.add(evaluate.rule)
                 raise OpaqueRuleFound(evaluate.rule)
         except Refuted as refuted:

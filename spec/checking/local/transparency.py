@@ -227,9 +227,10 @@ class Executed:
         code = frame.f_code
         if event == "call" and id(code) not in self._known:
             self._known[id(code)] = code
-            if self._reachable.is_user_code(str(frame.f_globals.get("__name__", ""))):
-                closure = tuple(CellType(frame.f_locals.get(name)) for name in code.co_freevars)
-                self._new.append(FunctionType(code, frame.f_globals, code.co_name, None, closure))
+            closure = tuple(CellType(frame.f_locals.get(name)) for name in code.co_freevars)
+            function = FunctionType(code, frame.f_globals, code.co_name, None, closure)
+            if self._reachable.is_user_code(function):
+                self._new.append(function)
 
     def why_not(self) -> str:
         """Why a function that has run since this was last asked needs plain values; empty if none does.

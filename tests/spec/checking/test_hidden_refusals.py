@@ -13,6 +13,7 @@ from textwrap import dedent, indent
 import pytest
 
 from spec.checking import check
+from tests.rows import rows
 from tests.seeds import seed_of_this_run
 from tests.spec.checking.everywhere import agreed
 from tests.spec.checking.random_systems import loaded
@@ -26,8 +27,11 @@ import contextlib
 import functools
 import json
 from contextlib import ContextDecorator, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
+from enum import Enum
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 from spec.language import Specification, State, action, invariant, require, variable
@@ -169,6 +173,16 @@ PLACES = {
     "a table of functions": 'return {{"by": hidden}}["by"](s, ask)',
     "a method by its name": 'return getattr(Box(), "hidden")(s, ask)',
     "a method whose name is in a table": 'return getattr(Box(), METHODS["by"])(s, ask)',
+    "a method whose name is put together": 'return getattr(Box(), "".join(["hid", "den"]))(s, ask)',
+    "an object with slots": "return SLOTTED.way(s, ask)",
+    "a proxy": 'return WAYS["by"][0](s, ask)',
+    "the value of a member": "return Way.BY.value[0](s, ask)",
+    "an attribute of a function": "return module_of.way(s, ask)",
+    "a metaclass": "return (s, ask) in Metal",
+    "a text's format": 'return "{{0.hidden}}".format(Later(s, ask)) == "True"',
+    "a pattern": "match Later(s, ask):\n    case Later(hidden=True):\n        return True\nreturn False",
+    "a default that is made": "return Factory().way(s, ask)",
+    "a registered function": "return dispatched(s.number, s, ask)",
     "a cached function": "return remembered(ask)(s)",
     "a property": "return Later(s, ask).hidden",
     "a default": "return (lambda by=hidden: by(s, ask))()",
@@ -204,6 +218,46 @@ class Later:
     def hidden(self):
         s, ask = self.s, self.ask
 {deep}
+
+
+class Slotted:
+    __slots__ = ("way",)
+
+
+SLOTTED = Slotted()
+SLOTTED.way = hidden
+WAYS = MappingProxyType({{"by": [hidden]}})
+
+
+class Way(Enum):
+    BY = (hidden, 1)
+
+
+def module_of():
+    pass
+
+
+module_of.way = hidden
+
+
+class Metallic(type):
+    def __contains__(cls, asked):
+        s, ask = asked
+{deep}
+
+
+class Metal(metaclass=Metallic):
+    pass
+
+
+@dataclass
+class Factory:
+    way: Any = field(default_factory=lambda: hidden)
+
+
+@functools.singledispatch
+def dispatched(number, s, ask):
+    return hidden(s, ask)
 
 
 class Pair(NamedTuple):
@@ -242,6 +296,15 @@ def verdicts(hider: str, chosen: Random, directory: Path) -> list[str]:
     text = module(chosen.choice(REFUSED), hider, chosen.choice([*PLACES]))
     with loaded(text, directory) as system:
         return [check(system, engine=engine).headline for engine in ("reference", "local")]
+
+
+@rows("place", [*PLACES])
+def test_no_place_changes_the_verdict(place: str, tmp_path: Path) -> None:
+    """Code that reading does not find is found when it runs."""
+    text = module("tuple.count(s.one, 149) == 1", "its kind", place)
+    with loaded(text, tmp_path) as system:
+        found = [check(system, engine=engine).headline for engine in ("reference", "local")]
+    assert found == [RIGHT, RIGHT]
 
 
 def test_some_hiders_change_no_verdict(tmp_path: Path) -> None:
