@@ -56,7 +56,7 @@ import transitions
 
 from spec.checking.code.libraries import DOTS, PASSED_OVER, line, line_of, name_of, uses, value_of
 from spec.checking.code.reachable import GENERATED, Named, Reachable, Reached, codes_of, functions_in, with_parts
-from spec.checking.code.source import is_own_package
+from spec.checking.code.source import classes_of, is_own_package
 from spec.checking.model import Model
 from spec.language.rules import Action, Property
 
@@ -207,7 +207,8 @@ class Executed:
     def __init__(self, model: Model, watches: bool = False):
         reachable = model.hidden_state.reachable
         self._inspection, self._reachable, self._hidden_state = Inspection(reachable), reachable, model.hidden_state
-        self.watches = watches or not all(map(is_own_package, reachable.modules))
+        classes = classes_of(model.specification)
+        self.watches = watches or not all(is_own_package(cls.__module__) for cls in classes)
         runs = [rule.instances[0].run for rule in _rules(model) if rule.instances]
         found = reachable.reached(*runs).functions if self.watches else ()
         self._known = {id(code): code for each in found for code in codes_of(each.__code__)}
