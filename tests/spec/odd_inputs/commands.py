@@ -166,7 +166,7 @@ LINES: list[Line] = [
         ["", " ", "x", "LOCAL", "local ", "tlc", "0", "auto,local", "reference\n", "réference", LONG, "None"],
     ),
     *refused(f"{CHECK} --memory", ["1", "1M", "9T", "99999999999999999999T"], "--memory"),
-    Line(0, f"{CHECK} --memory 1G"),
+    Line(0, f"{CHECK} --memory 4G"),
     *refused(f"{CHECK} --workers", ["2", "999999999999"], "--workers"),
     *refused(f"{CHECK} --run-dir", ["new", "good.py", "/dev/null"], "--run-dir"),
     *refused(f"{CHECK} --resume", ["new", "good.py", "/dev/null"], "--resume"),
