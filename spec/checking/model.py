@@ -66,7 +66,9 @@ class EvaluationFailed(Exception):
 
 
 class OpaqueRuleFound(Exception):
-    """An action or property gave another result on lazy values than on plain ones, so the exploration is void.
+    """Lazy values were found not to be safe in an action or property, so the exploration is void.
+
+    It gave another result on them than on plain ones; or it ran code that could tell them apart.
 
     When this is raised in the model's process, the rule is already in `Model.opaque_rules`; everything begins again.
     """

@@ -227,7 +227,7 @@ class BaseResult(Report):
     def _restarted(self) -> Iterator[Line]:
         if self.opaque_rules:
             names = ", ".join(self.opaque_rules)
-            yield Line("  ", f"began again: lazy values gave other results than plain ones in {names}")
+            yield Line("  ", f"began again: lazy values were found not to be safe in {names}")
 
     def _held_for(self) -> Iterator[Line]:
         if self.release is not None:

@@ -28,9 +28,9 @@ from spec.language.specification import Specification
 NOTHING_KEPT: Final = "a specification keeps nothing between steps"
 MORE: Final = "it may depend on more than the state"
 EARLY: Final = 3
-"""Levels after which everything is compared for the first time,"""
+"""The levels after which a search that lasts is compared for the first time."""
 LONG: Final = 0.5
-"""if the search has lasted so many seconds."""
+"""The seconds after which a search lasts."""
 
 
 class Rule(NamedTuple):

@@ -52,7 +52,7 @@ def _start(instructions: list[Instruction], end: int) -> int:
 
 
 def _value(function: FunctionType, code: CodeType, side: list[Instruction], every: list[Instruction]) -> Any:
-    """The value of an operand, as far as it is known before the code runs. For a value's class, any class."""
+    """The value of an operand, if it is known before the code runs. For the class of a value, `type` stands in."""
     first, *others = [each for each in side if each.opname not in PASSED_OVER]
     flags = code.co_flags
     given = code.co_argcount + code.co_kwonlyargcount + bool(flags & CO_VARARGS) + bool(flags & CO_VARKEYWORDS)

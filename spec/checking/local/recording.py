@@ -341,7 +341,7 @@ class Recorder:
         return PackedState.of_words(layout, registers[: layout.words]).values
 
 
-FOUND_OPAQUE = "lazy ones gave another result"
+FOUND_OPAQUE = "lazy ones were found not to be safe"
 DIFFERS = "repeated with the same values, it gives another result: it is not deterministic"
 
 

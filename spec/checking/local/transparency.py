@@ -1,12 +1,12 @@
 """Transparency: which actions and properties may run on lazy values; all others get plain ones.
 
-A lazy value is told apart from the plain one that it stands for in two ways only. Code asks for its exact type or its
-identity; or an operation refuses it, with one of Python's own exceptions, and code hides this exception or makes
-another one of it. (An exception that nobody hides ends the evaluation, which is then repeated on plain values.)
+Code can tell a lazy value from a plain one in two ways only. It asks for the exact type or the identity. Or an
+operation rejects the lazy value with one of Python's own exceptions, and code catches this exception. (If no code
+catches it, the evaluation ends, and is repeated on plain values.)
 
 So a rule is *transparent* if all code that it may run is known to do neither. Its author's functions consist of
-Python's instructions, which either read a lazy value, or carry it along, or refuse it; but a few of them are not
-allowed (`odd_instruction`). Other functions are allowed if they are listed here. Everything else makes a rule
+Python's instructions, which read a lazy value, carry it along, or reject it; a few of them are not allowed
+(`odd_instruction`). Other functions are allowed if they are listed here. Everything else makes a rule
 *opaque*: it gets plain values from the start, so every variable that it looks at counts as read in full.
 """
 
@@ -152,7 +152,7 @@ def _rules(model: Model) -> tuple[Action | Property, ...]:
 
 
 class Inspection:
-    """Inspects functions for what is not known to be safe."""
+    """Finds code that is not known to be safe for lazy values."""
 
     def __init__(self, reachable: Reachable):
         self._reachable, self._safe = reachable, _Safe(reachable)
