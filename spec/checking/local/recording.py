@@ -306,9 +306,11 @@ class Recorder:
     def _compare(self, evaluate: Evaluated, registers: Sequence[int], claim: Claim, mixed: bool) -> None:
         words = self.model.layout.words
         here, before = number_of(registers[:words]), number_of(registers[words : 2 * words])
+        executed = self._comparison.executed
         try:
+            executed.begin(None if evaluate.rule in self.opaque else evaluate.rule, evaluate.instance.run)
             self._comparison.compare(evaluate, Surroundings(here, before, registers[2 * words]), claim, mixed)
-            if evaluate.rule not in self.opaque and self._comparison.executed.why_not():
+            if executed.why_not():
                 self.model.opaque_rules.add(evaluate.rule)
                 raise OpaqueRuleFound(evaluate.rule)
         except Refuted as refuted:

@@ -31,7 +31,7 @@ import re
 import sys
 import types
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dis import Instruction, get_instructions
 from enum import Enum, Flag
 from functools import cached_property, partial
@@ -193,40 +193,51 @@ class Inspection:
 
 
 class Executed:
-    """Notices the author's functions that run and that no inspection has found; for use in a `with` statement.
+    """Notices the author's functions that a rule runs and that reading did not find; for use in a `with` statement.
 
-    Names that are put together, callbacks that a library calls, and methods of metaclasses lead to code that reading
-    does not find. It is found when it runs on plain values, as each path does that held a lazy one: up to the first
-    refusal, lazy values go the same way.
+    Reading follows names. It does not find a name that is put together, a callback that a library calls, or a method
+    of a metaclass. Such code is found when it runs on plain values, and this happens in time: each path that held a
+    lazy value is repeated on plain ones, and both run the same code up to the first rejection.
 
     Args:
-        model: the model; if all of its code is in our own packages, nothing is watched (a test watches it).
+        model: the model; if all of its classes are in our own packages, nothing is watched (a test watches them).
         watches: whether to watch nevertheless.
     """
 
     def __init__(self, model: Model, watches: bool = False):
-        reachable = model.hidden_state.reachable
-        self._inspection, self._reachable, self._hidden_state = Inspection(reachable), reachable, model.hidden_state
-        classes = classes_of(model.specification)
-        self.watches = watches or not all(is_own_package(cls.__module__) for cls in classes)
-        runs = [rule.instances[0].run for rule in _rules(model) if rule.instances]
-        found = reachable.reached(*runs).functions if self.watches else ()
-        self._known = {id(code): code for each in found for code in codes_of(each.__code__)}
+        self._hidden_state, self._reachable = model.hidden_state, model.hidden_state.reachable
+        self._inspection = Inspection(self._reachable)
+        own = all(is_own_package(cls.__module__) for cls in classes_of(model.specification))
+        self._watches = watches or not own
+        self._found: dict[str, dict[int, CodeType]] = {}
+        """By rule, the code that was found so far, by identity."""
+        self._known: dict[int, CodeType] | None = None
+        """That of the present rule; None if nothing is watched."""
         self._new = list[FunctionType]()
         self._before: Any = None
 
+    def begin(self, rule: str | None, run: Callable[..., Any]) -> None:
+        """Watch the evaluations of this rule from now on; with None, watch nothing."""
+        self._new.clear()
+        self._known = None
+        if self._watches and rule is not None:
+            if rule not in self._found:
+                reached = self._reachable.reached(run).functions
+                self._found[rule] = {id(code): code for each in reached for code in codes_of(each.__code__)}
+            self._known = self._found[rule]
+
     def __enter__(self) -> None:
-        if self.watches:
+        if self._known is not None:
             self._before = sys.getprofile()
             sys.setprofile(self._look)
 
     def __exit__(self, *_: object) -> None:
-        if self.watches:
+        if self._known is not None:
             sys.setprofile(self._before)
 
     def _look(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        if event == "call" and id(code) not in self._known:
+        if event == "call" and self._known is not None and id(code) not in self._known:
             self._known[id(code)] = code
             closure = tuple(CellType(frame.f_locals.get(name)) for name in code.co_freevars)
             function = FunctionType(code, frame.f_globals, code.co_name, None, closure)
@@ -234,13 +245,12 @@ class Executed:
                 self._new.append(function)
 
     def why_not(self) -> str:
-        """Why a function that has run since this was last asked needs plain values; empty if none does.
+        """Why a function that has run needs plain values; empty if none does.
 
         Raises:
-            SpecificationError: it may not do what it does.
+            SpecificationError: a rule may not do what it does.
         """
-        new, self._new = self._new, []
-        for function in new:
+        for function in self._new:
             reached = self._reachable.reached(function)
             self._hidden_state.require_allowed(reached)
             if why := Inspection.first(self._inspection.reasons(reached), reached):

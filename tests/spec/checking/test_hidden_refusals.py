@@ -307,6 +307,63 @@ def test_no_place_changes_the_verdict(place: str, tmp_path: Path) -> None:
     assert found == [RIGHT, RIGHT]
 
 
+SHARED = (
+    PRELUDE
+    + """
+class Here(State):
+    number: Number = variable("A number.")
+    one: tuple[Number] = variable("A tuple.")
+
+
+def hidden(ask):
+    try:
+        return not ask()
+    except TypeError:
+        return True
+
+
+class Slotted:
+    __slots__ = ("way",)
+
+
+BY = Slotted()
+BY.way = hidden
+
+
+class Made(Specification[Here]):
+    def sizes(self):
+        return {Number: range(200)}
+
+    @action
+    def up(self, s):
+        require(s.number < 199)
+        s.number += 1
+        s.one = (s.number,)
+
+    @invariant
+    def by_name(self, s):
+        return hidden(lambda: tuple.count(s.one, 1000) == 1)
+
+    @invariant
+    def by_another_name(self, s):
+        return BY.way(lambda: tuple.count(s.one, 149) == 1)
+
+    @invariant
+    def even_or_odd(self, s):
+        return s.number % 2 in (0, 1) and s.one != (1000,)
+"""
+)
+"""Two properties run the same function, but reading finds it in one only. The others need no plain values."""
+
+
+def test_code_found_in_one_rule_is_noticed_in_another(tmp_path: Path) -> None:
+    """And a rule that does not run it stays as it is."""
+    with loaded(SHARED, tmp_path) as system:
+        found = [check(system, engine=engine) for engine in ("reference", "local")]
+    assert [each.headline for each in found] == ["by_another_name is violated, in 150 states"] * 2
+    assert found[1].opaque_rules == ("by_another_name",)
+
+
 def test_some_hiders_change_no_verdict(tmp_path: Path) -> None:
     chosen = Random(SEED)
     for hider in chosen.sample([*HIDERS], 5):
