@@ -182,7 +182,7 @@ class Inspection:
         `%` formats a tuple's parts where it meets a text, and a lazy tuple as a whole. Without a text with `%` in all
         of the code it is a remainder.
         """
-        formats = any(_is_format(const) for each in reached.functions for const in _texts(each)) or any(
+        formats = any(_is_format(const) for each in reached.functions for const in _constants(each)) or any(
             map(_is_format, (part for each in reached.named for part in with_parts(each.value)))
         )
         for function in reached.functions:
@@ -347,7 +347,7 @@ class _Safe:
         )
 
 
-def _texts(function: FunctionType) -> Iterator[Any]:
+def _constants(function: FunctionType) -> Iterator[Any]:
     for code in codes_of(function.__code__):
         yield from code.co_consts
 
