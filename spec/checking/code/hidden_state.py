@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import getcontext
+from functools import cached_property
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
@@ -21,7 +22,7 @@ from spec.checking.code.identity import WRITE_EQUALS, comparisons
 from spec.checking.code.libraries import forbidden, line_of, uses
 from spec.checking.code.outside import watch
 from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, Reached, codes_of, contents_of, functions_in
-from spec.checking.code.source import classes_of
+from spec.checking.code.source import classes_of, is_ours
 from spec.language.errors import SpecificationError
 from spec.language.specification import Specification
 
@@ -44,18 +45,36 @@ class Rule(NamedTuple):
 class HiddenState:
     """Everything besides the state that the rules of a specification read.
 
+    Args:
+        specification: the specification; nothing is inspected and compared if it is ours.
+        inspects: whether to do so nevertheless.
+
     Raises:
         SpecificationError: they may not use some of it, or it cannot be told whether it changes.
     """
 
-    def __init__(self, specification: Specification):
+    def __init__(self, specification: Specification, inspects: bool = False):
         self._specification = specification
         self._rules = list(_rules(specification))
         self.reachable = Reachable(specification)
         """The code that the specification may run."""
-        reached = self.reachable.reached(*(run for rule in self._rules for run in rule.runs))
-        self.modules = {str(each.__globals__.get("__name__")) for each in reached.functions}
+        self._heard = ""
+        self._looked_early = False
+        self._inspects = inspects or not is_ours(specification)
+        if self._inspects:
+            self._inspect()
+
+    @cached_property
+    def _reached(self) -> Reached:
+        return self.reachable.reached(*(run for rule in self._rules for run in rule.runs))
+
+    @property
+    def modules(self) -> set[str]:
         """The names of the modules whose functions the rules may run."""
+        return {str(each.__globals__.get("__name__")) for each in self._reached.functions}
+
+    def _inspect(self) -> None:
+        reached = self._reached
         self.require_allowed(reached)
         named = [each for each in reached.named if self._is_compared(each)]
         named += [Named(each, each.__name__, each, None) for each in reached.functions]
@@ -69,7 +88,6 @@ class HiddenState:
         places = {(id(each.holder or each.value), each.name): each for each in reversed(named)}
         self._named = [*reversed(places.values())]
         """The first of each place."""
-        self._heard = ""
         for rule in self._rules:
             for each in self._functions_of(rule):
                 watch(each.__code__, self)
@@ -77,7 +95,6 @@ class HiddenState:
             self._before = self._digest()
         except CannotTell as unknown:
             raise SpecificationError(self._cannot_tell(unknown)) from None
-        self._looked_early = False
 
     def require_allowed(self, reached: Reached) -> None:
         """Require that functions use only what rules may use.
@@ -137,7 +154,7 @@ class HiddenState:
 
     def changed(self) -> str:
         """What has changed first since this was made, in one line; empty if nothing has."""
-        if self._heard:
+        if self._heard or not self._inspects:
             return self._heard
         try:
             changed = next(self._digest().changed_since(self._before), None)

@@ -196,6 +196,14 @@ def is_own_package(module: str) -> bool:
     return module.partition(".")[0] in PACKAGES
 
 
+def is_ours(specification: Specification) -> bool:
+    """Whether a specification is written in our packages alone.
+
+    A test inspects the code of these, so a check need not.
+    """
+    return all(is_own_package(cls.__module__) for cls in classes_of(specification))
+
+
 def _found_by_name(module: ModuleType) -> bool:
     """Whether a process with our packages and the installed ones finds a module by its name."""
     if module.__name__ == "__main__":

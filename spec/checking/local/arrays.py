@@ -248,8 +248,11 @@ class Scratch(NamedTuple):
     """The same, with a row for each successor."""
     by: Array
     effect: Array
-    """For each successor: the table that led there, and its effect. A step that a bound forbids is in their row, too,
-    with the effect CLOSED."""
+    """For each successor: the table that led there, and its effect."""
+    forbidden: Array
+    """For each state in turn: the actions of which a bound forbids some step."""
+    ends_forbidden: Array
+    """For each state, the number of them up to and including it."""
     live: Array
     steady: Array
     """A row for each state: the tables that are walked there; and those known to have the usual outcome."""
@@ -279,6 +282,8 @@ class Scratch(NamedTuple):
             after=np.zeros(each * reach, np.uint64),
             by=np.zeros(each, np.int64),
             effect=np.zeros(each, np.int64),
+            forbidden=np.zeros(each, np.uint64),
+            ends_forbidden=np.zeros(BATCH, np.int64),
             live=np.zeros(BATCH * masks, np.uint64),
             steady=np.zeros(BATCH * masks, np.uint64),
             rows=np.zeros(BATCH * (LOOKUPS + 64 * words + 1), np.uint64),

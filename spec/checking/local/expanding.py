@@ -32,7 +32,7 @@ from spec.checking.local.arrays import (
 )
 from spec.checking.local.intrinsics import prefetch
 from spec.checking.local.jit import Array, compiled, inlined
-from spec.checking.local.outcomes import CLOSED, EFFECTS, FAILED, FOUND, LEFT, UNKNOWN, USUAL
+from spec.checking.local.outcomes import CLOSED, FAILED, FOUND, LEFT, UNKNOWN, USUAL
 from spec.checking.local.representing import Orbits, represent_in
 from spec.checking.local.rows import word_of
 from spec.checking.local.storing import hash_of
@@ -178,9 +178,9 @@ def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, s
     registers, after, steady, ends = scratch.registers, scratch.after, scratch.steady, scratch.ends
     flags, cursor = output.flags, output.cursor
     reach, n_masks = 2 * words + 1, program.off.shape[1]
-    taken = walk = 0
+    taken = walk = forbidden = 0
     for i in range(some):
-        first = taken
+        first, first_forbidden = taken, forbidden
         raises = asks = False
         for w in range(uint64(walk), uint64(ends[2 * i])):
             outcome, table = scratch.outcomes[w], scratch.tables[w]
@@ -198,18 +198,24 @@ def _take_steps(words: int, some: int, program: Program, output: WorkerOutput, s
                 raises = True
             elif table >= program.actions:
                 flags[table] |= MET
+            elif outcome == CLOSED:
+                its = program.step_of[uint64(table)] & uint64(0xFFFF)
+                if forbidden == first_forbidden or its != scratch.forbidden[uint64(forbidden - 1)]:
+                    scratch.forbidden[uint64(forbidden)] = its
+                    forbidden += 1
             else:
                 if outcome == LEFT:
                     flags[table] |= MET
-                elif outcome != CLOSED:
+                else:
                     apply(program, outcome, registers, i * reach, after, taken * reach, words)
                 scratch.effect[uint64(taken)] = outcome
                 scratch.by[uint64(taken)] = table
                 taken += 1
-        if taken == first and not raises and not asks:
+        if taken == first and forbidden == first_forbidden and not raises and not asks:
             flags[program.tables] |= MET
         walk = ends[2 * i]
         ends[2 * i + 1] = taken
+        scratch.ends_forbidden[i] = forbidden
         scratch.lacking[i] = asks
     return taken
 
@@ -229,7 +235,7 @@ def _judge_steps(
         while successor < taken and number < WALKS:
             while ends[uint64(2 * state + 1)] <= successor:
                 state += 1
-            if effect[uint64(successor)] >= EFFECTS:
+            if effect[uint64(successor)] != LEFT:
                 base, first = successor * reach, number
                 for m in range(program.judging >> 6, n_masks):
                     shaken = affects[uint64(effect[uint64(successor)]), uint64(m)]
@@ -288,9 +294,9 @@ def _send_off(
     cursor = output.cursor
     affects = program.affects.reshape(program.affects.size)
     handed_on, low_word, low_bit = _inherited(program.judging)
-    successor, status, done = 0, DONE, 0
+    successor, status, done, forbidden = 0, DONE, 0, 0
     for i in range(some):
-        last = scratch.ends[2 * i + 1]
+        last, first_forbidden, forbidden = scratch.ends[2 * i + 1], forbidden, scratch.ends_forbidden[i]
         if scratch.lacking[i]:
             number = cursor[Cursor.PUT_OFF]
             if number == most_put_off:
@@ -305,17 +311,13 @@ def _send_off(
                 status = ASKS
                 break
             continue
-        action = forbidden = np.int64(-1)
+        for k in range(uint64(first_forbidden), uint64(forbidden)):
+            output.bounded[scratch.forbidden[k]] += 1
+        action = np.int64(-1)
         full = False
         holding = _bits_from(steady, i * n_masks, n_masks, low_word, low_bit) & handed_on
         while successor < last:
             its = np.int64(program.step_of[uint64(scratch.by[uint64(successor)])] & uint64(0xFFFF))
-            if effect[uint64(successor)] == CLOSED:
-                if its != forbidden:
-                    forbidden = its
-                    output.bounded[uint64(its)] += 1
-                successor += 1
-                continue
             if its != action:
                 action = its
                 output.enabled[uint64(action)] += 1

@@ -56,9 +56,10 @@ import transitions
 
 from spec.checking.code.libraries import DOTS, PASSED_OVER, line, line_of, name_of, uses, value_of
 from spec.checking.code.reachable import GENERATED, Named, Reachable, Reached, codes_of, functions_in, with_parts
-from spec.checking.code.source import classes_of, is_own_package
+from spec.checking.code.source import is_ours
 from spec.checking.model import Model
 from spec.language.rules import Action, Property
+from spec.language.specification import Specification
 
 _SAFE_NAMES: Final = {
     builtins: "abs all any ascii bin bool bytearray bytes callable chr classmethod complex dict divmod enumerate "
@@ -135,10 +136,16 @@ _BINARY, _REMAINDER = opmap["BINARY_OP"], {6, 19}
 _HANDLES: Final = opmap["PUSH_EXC_INFO"]
 
 
-def opaque(model: Model) -> dict[str, str]:
-    """The actions and properties that need plain values, by name, each with the reason and its place."""
+def opaque(model: Model, inspects: bool = False) -> dict[str, str]:
+    """The actions and properties that need plain values, by name, each with the reason and its place.
+
+    Args:
+        model: the model; if its specification is ours, only a goal is inspected.
+        inspects: whether to inspect the other rules nevertheless.
+    """
     reachable = model.hidden_state.reachable
-    runs = {rule.name: rule.instances[0].run for rule in _rules(model) if rule.instances}
+    ours = () if inspects or not is_ours(model.specification) else _rules(model.specification)
+    runs = {rule.name: rule.instances[0].run for rule in _rules(model) if rule.instances and rule not in ours}
     wrong = Inspection(reachable).reasons(reachable.reached(*runs.values()))
     found = {}
     for name, run in runs.items() if wrong else ():
@@ -147,8 +154,8 @@ def opaque(model: Model) -> dict[str, str]:
     return found
 
 
-def _rules(model: Model) -> tuple[Action | Property, ...]:
-    return *model.actions, *model.properties
+def _rules(of: Model | Specification) -> tuple[Action | Property, ...]:
+    return *of.actions, *of.properties
 
 
 class Inspection:
@@ -200,15 +207,14 @@ class Executed:
     lazy value is repeated on plain ones, and both run the same code up to the first rejection.
 
     Args:
-        model: the model; if all of its classes are in our own packages, nothing is watched (a test watches them).
+        model: the model; nothing is watched if its specification is ours.
         watches: whether to watch nevertheless.
     """
 
     def __init__(self, model: Model, watches: bool = False):
         self._hidden_state, self._reachable = model.hidden_state, model.hidden_state.reachable
         self._inspection = Inspection(self._reachable)
-        own = all(is_own_package(cls.__module__) for cls in classes_of(model.specification))
-        self._watches = watches or not own
+        self._watches = watches or not is_ours(model.specification)
         self._found: dict[str, dict[int, CodeType]] = {}
         """By rule, the code that was found so far, by identity."""
         self._known: dict[int, CodeType] | None = None

@@ -15,7 +15,7 @@ from typing import Any
 from warnings import warn
 
 from spec.checking.code.reachable import A_DEFAULT, Named
-from spec.checking.code.source import classes_of, digests, is_own_package, name_of
+from spec.checking.code.source import classes_of, digests, is_ours, is_own_package, name_of
 from spec.checking.exploration import Options
 from spec.checking.model import Model
 from spec.checking.runs.rundir import Identity
@@ -67,7 +67,7 @@ def _ranges(model: Model) -> Iterator[tuple[str, Any]]:
 
     For a specification that is all ours, the source covers them.
     """
-    if all(is_own_package(cls.__module__) for cls in classes_of(model.specification)):
+    if is_ours(model.specification):
         return
     for cell in model.layout.cells:
         yield cell.name, cell.domain
