@@ -73,7 +73,7 @@ from statemachines.messages.zk_data import (
 from statemachines.releases import RELEASES, Release
 from statemachines.zookeeper.tree import ZkPath, add_nodes
 
-__all__ = ["Cluster", "NotSettled"]
+__all__ = ["Cluster", "NotReached", "NotSettled"]
 
 P = TypeVar("P", bound=tuple[TopicName, PartitionId])
 """A partition, as a `TopicPartition` or as a pair."""
@@ -95,6 +95,10 @@ MAX_ELECTIONS: Final = 100
 
 class NotSettled(RuntimeError):
     """A cluster never comes to rest, as in Kafka: no controller can take over, and another one tries."""
+
+
+class NotReached(RuntimeError):
+    """A cluster comes to rest without having been in a situation that was waited for."""
 
 
 class Cluster:
@@ -561,33 +565,64 @@ class Cluster:
         can = "; ".join(map(str, steps)) or "nothing"
         raise ValueError(f"{which!r} is not possible now; possible: {can}")
 
-    def settle(self, seed: int | None = None) -> None:
+    def settle(
+        self,
+        seed: int | None = None,
+        *,
+        until: Callable[[Cluster], bool] | None = None,
+        without: Callable[[Step], bool] | type[Step] | None = None,
+    ) -> None:
         """Take steps until none is left.
+
+        A broker dies after it has caught up, and before its leader reports it to the controller:
+
+        >>> cluster = Cluster(brokers=(1, 2))
+        >>> cluster.create_topic("t", {0: (1, 2)})
+        >>> cluster.crash(2); cluster.settle()
+        >>> cluster.restart(2); cluster.settle(without=ChangeIsr)
+        >>> cluster.steps()
+        (ChangeIsr(leader=1),)
+        >>> cluster.crash(2)
 
         Args:
             seed: draws each step from all possible ones. None takes the most urgent step first, and changes ISRs
                 last.
+            until: it is called before each step, and once this is true, no other step is taken.
+            without: the steps that are not taken, as a type or a function.
 
         Raises:
-            ValueError: the seed is no integer; nothing has happened.
+            ValueError: the seed is no integer, or another argument is no function; nothing has happened.
+            NotReached: no step is left, and `until` was never true.
             NotSettled: controllers are elected without end.
         """
         if not (seed is None or isinstance(seed, int)):
             raise ValueError(f"seed: {reprlib.repr(seed)}, allowed are integers, or None")
+        for name, given in {"until": until, "without": without}.items():
+            if not (given is None or callable(given)):
+                raise ValueError(f"{name}: {reprlib.repr(given)}, allowed are functions, or None")
         last = self._elections + MAX_ELECTIONS
+        for each in self._chosen(seed, without):
+            if until is not None and until(self):
+                return
+            self._do(each)
+            if self._elections > last:
+                raise NotSettled(f"the cluster does not settle: {MAX_ELECTIONS} controllers were elected in a row")
+        if until is not None and not until(self):
+            raise NotReached("the cluster is at rest, and `until` was never true")
+
+    def _chosen(self, seed: int | None, without: Callable[[Step], bool] | type[Step] | None) -> Iterator[Step]:
+        """The steps to take, each when the one before has been taken, until none is left."""
+
+        def are_left() -> Iterator[list[Step]]:
+            for group in self._by_urgency():
+                yield [each for each in group if not _is_among(each, without)]
+
         if seed is not None:
             chance = random.Random(seed)
-            while steps := self.steps():
-                self._do(chance.choice(steps))
-                self._require_rest(last)
-        while most_urgent := next(filter(None, self._by_urgency()), ()):
-            for each in most_urgent:
-                self._do(each)
-            self._require_rest(last)
-
-    def _require_rest(self, last: int) -> None:
-        if self._elections > last:
-            raise NotSettled(f"the cluster does not settle: {MAX_ELECTIONS} controllers were elected in a row")
+            while steps := [*chain.from_iterable(are_left())]:
+                yield chance.choice(steps)
+        while most_urgent := next(filter(None, are_left()), ()):
+            yield from most_urgent
 
     def _by_urgency(self) -> Iterator[Sequence[Step]]:
         """The possible next steps, by kind; a step that another of its kind has made unnecessary does nothing."""
@@ -819,6 +854,12 @@ class Cluster:
         for broker in read.live:
             cluster.brokers[broker].metadata_cache.state.alive_brokers = read.live
         return cluster
+
+
+def _is_among(step: Step, some: Callable[[Step], bool] | type[Step] | None) -> bool:
+    if isinstance(some, type):
+        return isinstance(step, some)
+    return some is not None and some(step)
 
 
 def _each_once(name: str, brokers: Iterable[BrokerId]) -> tuple[BrokerId, ...]:

@@ -131,7 +131,8 @@ class ClusterController(KafkaController):
         if events:
             return f"{events[0].type.name} {events[0].path}"
         waits: QueuedEvent = (*self.posted, *self.queue)[0]
-        return waits.method if isinstance(waits, Call) else str(waits)
+        name = waits.method if isinstance(waits, Call) else str(waits)
+        return f"ZkEventThread reads for {name}" if self.posted and isinstance(waits, Call) else name
 
     @property
     def has_session(self) -> bool:

@@ -20,6 +20,7 @@ __all__ = [
     "ANSWER_DROPPED_EVENTS",
     "ANSWER_DROPPED_REASSIGNMENTS",
     "CACHE_ASSIGNMENT_FIRST",
+    "CARRY_REASSIGNMENT",
     "CHANGE_TOGETHER",
     "CHECK_ALTER_EPOCHS",
     "CLEAR_BATCH",
@@ -337,6 +338,19 @@ RESUME_MOVES_OF_DELETED: Final = until(
             Line("1.0.2", "KafkaController.scala", "maybeTriggerPartitionReassignment", 789),
             Line("1.1.0", "KafkaController.scala", "maybeTriggerPartitionReassignment", 562),
         ),
+    ),
+)
+CARRY_REASSIGNMENT: Final = KafkaChange(
+    sentence="The event of a reassignment holds what ZkEventThread read before it was queued; before and after, the "
+    "controller reads when it handles the event",
+    before=False,
+    since={"0.11.0.0": True, "0.11.0.2": False},
+    tickets=("KAFKA-5028", "KAFKA-6134"),
+    provenance=Provenance(
+        by_source=(
+            Line("0.11.0.1", "KafkaController.scala", "PartitionReassignment", 1248),
+            Line("0.11.0.2", "KafkaController.scala", "PartitionReassignment", 1248),
+        )
     ),
 )
 REREAD_REASSIGNMENT: Final = until(

@@ -51,8 +51,10 @@ class BrokerChanges(PartitionReassignment):
         """The children of /brokers/ids have changed. [BrokerChange]"""
         return self.zk_client.get_all_broker_and_epochs_in_cluster(then(self._brokers_changed))
 
-    def process_log_dir_event_notification(self) -> Calls:
-        """A broker has lost a log directory. [LogDirEventNotification]"""
+    def process_log_dir_event_notification(self, notifications: Sequence[str] | None = None) -> Calls:
+        """A broker has lost a log directory; these notifications were read already. [LogDirEventNotification]"""
+        if notifications is not None:
+            return self._log_dirs_failed(notifications)
         return self.zk_client.get_children(LOG_DIR_EVENT_NOTIFICATION, then(self._log_dirs_failed), watch=True)
 
     def process_leader_and_isr_response_received(self, response: LeaderAndIsrResponse, broker: BrokerId) -> Calls:

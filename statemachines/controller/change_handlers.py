@@ -8,7 +8,8 @@
 
 A handler is not a watch. Since 1.1 a read sets a watch if its node has a handler, and a watch event of a node without
 handler is dropped. Until 1.0 a listener takes the handler's place: ZkClient sets the watch again whenever it has
-fired, and does not distinguish a created node from a changed one.
+fired, and does not distinguish a created node from a changed one. It reads the node before it calls the listener. In
+0.11 and 1.0 the event has what was read, but for topics' nodes and, since 0.11.0.2, reassignments.
 
 [ZooKeeperClient.shouldWatch, processEvent, 1.1; the ...Handler classes in KafkaController.scala; ZkClient.fireEvents]
 """
@@ -22,7 +23,7 @@ from statemachines.controller.calls import Call
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.design import BROKER_IDS
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import Exists, GetData, ZkRequest
+from statemachines.controller.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest
 from statemachines.controller.threads import Threads
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.messages.zk_data import (
@@ -33,6 +34,7 @@ from statemachines.messages.zk_data import (
     REASSIGN_PARTITIONS,
     TOPICS,
     topic_partition_state_path,
+    topic_path,
 )
 from statemachines.zookeeper.server import Event
 from statemachines.zookeeper.tree import EventType, ZkPath
@@ -53,6 +55,8 @@ OF_NODES: Final[Mapping[ZkPath, str]] = {
     PREFERRED_REPLICA_ELECTION: _Its.process_replica_leader_election.__name__,
 }
 """The handlers of the creation of a node."""
+_WATCHED_NODES: Final = {event: path for path, event in (*OF_CHILDREN.items(), *OF_NODES.items())}
+"""By event, its node."""
 REGISTERING: Final = frozenset(
     {_Its.on_controller_failover.__name__, *OF_NODES.values()},
 )
@@ -68,7 +72,9 @@ class RegisteredHandlers:
     """
 
     def __init__(self, context: ControllerContext, threads: Threads) -> None:
-        self._context, self._threads = context, threads
+        self._context = context
+        self.are_listeners = threads is not Threads.barrier
+        """Whether listeners of ZkClient take their place."""
         self._registered: set[ZkPath] = set()
         self._muted: set[TopicName] = set()
         self._isrs: dict[ZkPath, TopicPartition] = {}
@@ -122,14 +128,25 @@ class RegisteredHandlers:
 
     def watched_paths(self) -> tuple[ZkPath, ...]:
         """The nodes whose watch ZkClient sets again for a listener, whether they exist or not."""
-        return tuple(self._isrs)
+        return (*self._isrs, *(path for path in OF_NODES if path in self._registered))
+
+    @staticmethod
+    def read_for(event: Call) -> ZkRequest:
+        """The request by which ZkClient reads the node of a listener, before it calls the listener for this event."""
+        if event.method in _WATCHED_NODES:
+            path = _WATCHED_NODES[event.method]
+            return (GetChildren if path in OF_CHILDREN else GetData)(path, watch=True)
+        (of,) = event.arguments
+        return GetData(
+            topic_partition_state_path(of) if isinstance(of, TopicPartition) else topic_path(of), watch=True
+        )
 
     def event_of(self, watch_event: Event) -> Call | None:
         """The controller's event for a watch event; None if there is no handler."""
         self._muted &= self._context.state.all_topics
         path, created = watch_event.path, watch_event.type is EventType.NodeCreated
         changed = watch_event.type is EventType.NodeDataChanged
-        if self._threads is not Threads.barrier:
+        if self.are_listeners:
             created = changed = created or changed
         if watch_event.type is EventType.NodeChildrenChanged and path in self._registered:
             return Call(OF_CHILDREN[path])

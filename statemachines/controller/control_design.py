@@ -73,6 +73,7 @@ class ControlDesign(NamedTuple):
     )
     resume_moves_of_deleted: Annotated[bool, control.RESUME_MOVES_OF_DELETED] = control.RESUME_MOVES_OF_DELETED.now
     reread_reassignment: Annotated[bool, control.REREAD_REASSIGNMENT] = control.REREAD_REASSIGNMENT.now
+    carry_reassignment: Annotated[bool, control.CARRY_REASSIGNMENT] = control.CARRY_REASSIGNMENT.now
     kip_455: Annotated[bool, control.KIP_455] = control.KIP_455.now
     remember_epoch: Annotated[bool, control.REMEMBER_EPOCH] = control.REMEMBER_EPOCH.now
     leaderless_offline: Annotated[bool, control.LEADERLESS_OFFLINE] = control.LEADERLESS_OFFLINE.now

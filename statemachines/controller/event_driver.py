@@ -91,6 +91,9 @@ class NoChannels:
 class ChangeHandlers(Protocol):
     """The changes in ZooKeeper that are events to a controller, as it registers them [ZNodeChangeHandler]."""
 
+    are_listeners: bool
+    """Whether listeners of ZkClient take their place, which sets watches again by itself."""
+
     def register(self, path: ZkPath) -> object:
         """Make changes of the children of this node events."""
 
@@ -115,6 +118,8 @@ class ChangeHandlers(Protocol):
 
 class NoHandlers:
     """No handlers: the driver of the controller decides which changes are events."""
+
+    are_listeners = False
 
     def register(self, path: ZkPath) -> None:
         """Do nothing."""

@@ -24,8 +24,13 @@ __all__ = ["IsrChangeNotifications"]
 class IsrChangeNotifications(PartitionReassignment):
     """The part of a controller that learns of changed ISRs."""
 
-    def process_isr_change_notification(self) -> Calls:
-        """The children of /isr_change_notification have changed. [IsrChangeNotification]"""
+    def process_isr_change_notification(self, notifications: Sequence[str] | None = None) -> Calls:
+        """The children of /isr_change_notification have changed, to these if they were read already.
+
+        [IsrChangeNotification]
+        """
+        if notifications is not None:
+            return self._isrs_changed(notifications)
         return self.zk_client.get_children(ISR_CHANGE_NOTIFICATION, then(self._isrs_changed), watch=True)
 
     def update_leader_and_isr_cache(self, partitions: Sequence[TopicPartition]) -> Calls:

@@ -60,7 +60,7 @@ from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
 from statemachines.zookeeper.server import ZooKeeper
-from statemachines.zookeeper.tree import SessionId, ZkVersion
+from statemachines.zookeeper.tree import Code, SessionId, ZkVersion
 
 __all__ = ["KafkaController", "QueuedEvent", "kafka_controller"]
 
@@ -110,7 +110,7 @@ class KafkaController(ElectingController):
         events.handlers, events.put, events.rebalance_timer = self.handlers, self.put, self.rebalance_timer
         self.queue: deque[QueuedEvent] = deque()
         """Its events, oldest first."""
-        self.posted: deque[Queued] = deque()
+        self.posted: deque[QueuedEvent] = deque()
         """Events of ZkEventThread that it has not put into the queue yet, in 0.11 and 1.0."""
         self.me = ControllerProcess()
         """Its pending steps, and its own state."""
@@ -253,7 +253,7 @@ class KafkaController(ElectingController):
         else:
             self.deliver_watch_events()
             if self.posted:
-                self._take(self.listen(self.me._replace(posted=(self.posted.popleft(),))))
+                self._listen_for(self.posted.popleft())
             elif self.queue:
                 self._turn_to(self.queue.popleft())
 
@@ -263,18 +263,37 @@ class KafkaController(ElectingController):
         """Deliver the session's watch events to the client, which queues those that have a handler."""
         if me.session is None:
             return me
-        for path in () if self.design.threads is Threads.barrier else self.handlers.watched_paths():
+        for path in self.handlers.watched_paths() if self.handlers.are_listeners else ():
             self.zookeeper.exists(me.session, path, watch=True)
         while (watch_event := self.zookeeper.take(me.session)) is not None:
             event = self.handlers.event_of(watch_event)
             if watch_event.path == CONTROLLER or (watch_event.path == BROKER_IDS and event is not None):
                 me = self._post(me, Queued(WATCH_EVENTS[self.design.threads][watch_event.type]))
             elif event is not None:
-                self.queue.append(event)
+                self._of_listeners.append(event)
         return me
 
+    @property
+    def _of_listeners(self) -> deque[Any]:
+        """The events that watch events become: in 0.11 and 1.0 ZkEventThread has yet to read for them."""
+        return self.posted if self.design.threads is Threads.queue else self.queue
+
+    def _listen_for(self, event: QueuedEvent) -> None:
+        """ZkEventThread reads what has changed, and puts the event into the queue; none if a node is gone."""
+        if isinstance(event, Queued):
+            self._take(self.listen(self.me._replace(posted=(event,))))
+            return
+        (response,) = self._ask((self.handlers.read_for(event),))
+        if response.code is Code.OK:
+            self.queue.append(event if self._reads_anew(event) else event._replace(arguments=(response.data,)))
+
+    def _reads_anew(self, event: Call) -> bool:
+        """Whether the handler of an event reads, though ZkEventThread has read."""
+        reassigns = event.method == _Its.process_zk_partition_reassignment.__name__
+        return bool(event.arguments) or (reassigns and not self.events.design.carry_reassignment)
+
     def _post(self, me: ControllerProcess, *events: Queued) -> ControllerProcess:
-        (self.posted if self.design.threads is Threads.queue else self.queue).extend(events)
+        self._of_listeners.extend(events)
         return me
 
     def _take(self, answer: Answer) -> None:

@@ -73,10 +73,10 @@ class PartitionReassignment(ZkReassignment):
 
     # Events.
 
-    def process_zk_partition_reassignment(self) -> Calls:
+    def process_zk_partition_reassignment(self, targets: Targets | None = None) -> Calls:
         """/admin/reassign_partitions was created. [ZkPartitionReassignment; PartitionReassignment until 2.3]"""
         if not self.design.kip_455:
-            return super().process_zk_partition_reassignment()
+            return super().process_zk_partition_reassignment(targets)
         return self.resume_zk_partition_reassignment(then(self._ignore))
 
     def process_api_partition_reassignment(self, targets: Targets) -> Calls:

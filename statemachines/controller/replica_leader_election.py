@@ -105,12 +105,12 @@ class ReplicaLeaderElection(EventDriver):
         """Elect leaders; the reply to an administrator is `ElectionResults`. [ReplicaLeaderElection]
 
         Args:
-            partitions: the partitions; None for those of the node.
+            partitions: the partitions; None for those of the node, which is read now.
             election_type: the type of election.
             trigger: the source of the request.
         """
         following = then(self._elect_leaders, election_type, trigger)
-        if trigger is ElectionTrigger.AdminClientTriggered:
+        if trigger is ElectionTrigger.AdminClientTriggered or partitions is not None:
             return (following.with_answer(partitions or ()),)
         return self.zk_client.path_exists(
             PREFERRED_REPLICA_ELECTION, then(self._partitions_of_node, following), watch=True
@@ -250,8 +250,9 @@ class ReplicaLeaderElection(EventDriver):
         return (*self.zk_client.delete((PREFERRED_REPLICA_ELECTION,)), call(self._expect_election))
 
     def _expect_election(self) -> None:
-        """Set the watch for another one again."""
-        self.put(call(self.process_replica_leader_election))
+        """Set the watch for another one again, unless ZkClient does."""
+        if not self.handlers.are_listeners:
+            self.put(call(self.process_replica_leader_election))
 
     # The controller's own rebalance.
 

@@ -46,16 +46,20 @@ class TopicChanges(TopicDeletionManager):
 
     # Events.
 
-    def process_topic_change(self) -> Calls:
-        """The children of /brokers/topics have changed. [TopicChange]"""
+    def process_topic_change(self, topics: Sequence[TopicName] | None = None) -> Calls:
+        """The children of /brokers/topics have changed, to these if they were read already. [TopicChange]"""
+        if topics is not None:
+            return self._topics_changed(topics)
         return self.zk_client.get_all_topics_in_cluster(then(self._topics_changed))
 
     def process_partition_modifications(self, topic: TopicName) -> Calls:
         """The node of a topic has changed. [PartitionModifications]"""
         return self.zk_client.get_full_replica_assignment_for_topics((topic,), then(self._topic_modified, topic))
 
-    def process_topic_deletion(self) -> Calls:
-        """The children of /admin/delete_topics have changed. [TopicDeletion]"""
+    def process_topic_deletion(self, topics: Sequence[TopicName] | None = None) -> Calls:
+        """The children of /admin/delete_topics have changed, to these if they were read already. [TopicDeletion]"""
+        if topics is not None:
+            return self._deletions_changed(topics)
         return self.zk_client.get_children(DELETE_TOPICS, then(self._deletions_changed), watch=True)
 
     def process_topic_deletion_stop_replica_response_received(

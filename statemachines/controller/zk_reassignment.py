@@ -61,8 +61,14 @@ class ZkReassignment(ReassignmentSteps):
 
     # Interface for other parts.
 
-    def process_zk_partition_reassignment(self) -> Calls:
-        """/admin/reassign_partitions was created or, until 1.0, changed. [PartitionReassignment]"""
+    def process_zk_partition_reassignment(self, targets: Targets | None = None) -> Calls:
+        """/admin/reassign_partitions was created or, until 1.0, changed. [PartitionReassignment]
+
+        Args:
+            targets: what it held when this event was queued; by default it is read now.
+        """
+        if targets is not None:
+            return self.begin_zk_reassignment((ZkResponse(Code.OK, targets),))
         return self.zk_client.path_exists(REASSIGN_PARTITIONS, then(self._zk_reassignment_is_there), watch=True)
 
     def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
@@ -239,8 +245,7 @@ class ZkReassignment(ReassignmentSteps):
                 else self.zk_client.delete((REASSIGN_PARTITIONS,))
             )
             return (*delete, call(self.expect_reassignment), forget)
-        hears = (call(self.expect_reassignment),) if self.design.reread_reassignment else ()
-        return (*self.zk_client.set_or_create_partition_reassignment(left), *hears, forget)
+        return (*self.zk_client.set_or_create_partition_reassignment(left), forget)
 
     def _forget(self, partitions: tuple[TopicPartition, ...]) -> None:
         for partition in partitions:
@@ -248,8 +253,9 @@ class ZkReassignment(ReassignmentSteps):
         self.context.state.partitions_being_reassigned -= frozenset(partitions)
 
     def expect_reassignment(self) -> None:
-        """Set the watch for another one; until 1.0 it also reports the controller's own writes."""
-        self.put(call(self.process_zk_partition_reassignment))
+        """Set the watch for another one, unless ZkClient does; there it also reports the controller's own writes."""
+        if not self.handlers.are_listeners:
+            self.put(call(self.process_zk_partition_reassignment))
 
     # Calls that may remain.
 
