@@ -348,8 +348,9 @@ CARRY_REASSIGNMENT: Final = KafkaChange(
     tickets=("KAFKA-5028", "KAFKA-6134"),
     provenance=Provenance(
         by_source=(
-            Line("0.11.0.1", "KafkaController.scala", "PartitionReassignment", 1248),
-            Line("0.11.0.2", "KafkaController.scala", "PartitionReassignment", 1248),
+            Line("0.10.2.2", "KafkaController.scala", "doHandleDataChange", 1260),
+            Line("0.11.0.0", "KafkaController.scala", "handleDataChange", 1641),
+            Line("0.11.0.2", "KafkaController.scala", "handleDataChange", 1642),
         )
     ),
 )
