@@ -518,7 +518,7 @@ class ControllerBeside(ScriptedCluster):
 
     def update_metrics(self) -> None:
         """An event has been processed."""
-        update_metrics(self.shown, self.context, self.is_active, self.release)
+        update_metrics(self.shown, self.context, self.is_active, self.design, self.release)
 
     def _order_change(self) -> None:
         """Put the next requests of a state change into Kafka's order."""
