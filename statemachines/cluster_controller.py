@@ -81,7 +81,7 @@ class ClusterController(KafkaController):
     def metrics(self) -> dict[str, int]:
         """Its JMX metrics, by Kafka's names (see `statemachines.controller.metrics`)."""
         shown: dict[str, int] = {}
-        update_metrics(shown, self.context, self.active, self._release)
+        update_metrics(shown, self.context, self.active, self.events.design, self._release)
         return {**shown, **self.channels.metrics(self._release), **self.stats.metrics()}
 
     # Requests of callers.

@@ -108,6 +108,9 @@ class ControlDesign(NamedTuple):
     queued_until_deleted: Annotated[bool, control.QUEUED_UNTIL_DELETED] = control.QUEUED_UNTIL_DELETED.now
     send_added_as_new: Annotated[bool, control.SEND_ADDED_AS_NEW] = control.SEND_ADDED_AS_NEW.now
     allow_requeued_deletion: Annotated[bool, control.ALLOW_REQUEUED_DELETION] = control.ALLOW_REQUEUED_DELETION.now
+    gauges_skip_deleted: Annotated[bool, control.GAUGES_SKIP_DELETED] = control.GAUGES_SKIP_DELETED.now
+    update_gauges: Annotated[bool, control.UPDATE_GAUGES] = control.UPDATE_GAUGES.now
+    count_unclean_elections: Annotated[bool, control.COUNT_UNCLEAN_ELECTIONS] = control.COUNT_UNCLEAN_ELECTIONS.now
     controller_from_cache: Annotated[bool, receiving.CONTROLLER_FROM_CACHE] = receiving.CONTROLLER_FROM_CACHE.now
     retry_without_controller: Annotated[bool, receiving.RETRY_WITHOUT_CONTROLLER] = (
         receiving.RETRY_WITHOUT_CONTROLLER.now
