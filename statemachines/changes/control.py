@@ -67,6 +67,7 @@ __all__ = [
     "REBALANCE_TOGETHER",
     "REBALANCE_WHILE_REASSIGNING",
     "REMEMBER_EPOCH",
+    "REMOVE_DISABLED_DELETIONS",
     "REMOVE_REASSIGNMENTS_TOGETHER",
     "RESET_CONTEXT",
     "REREAD_REASSIGNMENT",
@@ -341,6 +342,16 @@ RESUME_MOVES_OF_DELETED: Final = until(
             Line("1.0.2", "KafkaController.scala", "maybeTriggerPartitionReassignment", 789),
             Line("1.1.0", "KafkaController.scala", "maybeTriggerPartitionReassignment", 562),
         ),
+    ),
+)
+REMOVE_DISABLED_DELETIONS: Final = since(
+    "0.10.2.0",
+    "A controller removes the request to delete a topic if topics cannot be deleted; before, the request stays",
+    provenance=Provenance(
+        by_source=(
+            Line("0.10.1.1", "PartitionStateMachine.scala", "registerListeners", 78),
+            Line("0.10.2.0", "PartitionStateMachine.scala", "doHandleChildChange", 480),
+        )
     ),
 )
 CARRY_REASSIGNMENT: Final = KafkaChange(

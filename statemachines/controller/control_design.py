@@ -73,6 +73,9 @@ class ControlDesign(NamedTuple):
     )
     resume_moves_of_deleted: Annotated[bool, control.RESUME_MOVES_OF_DELETED] = control.RESUME_MOVES_OF_DELETED.now
     reread_reassignment: Annotated[bool, control.REREAD_REASSIGNMENT] = control.REREAD_REASSIGNMENT.now
+    remove_disabled_deletions: Annotated[bool, control.REMOVE_DISABLED_DELETIONS] = (
+        control.REMOVE_DISABLED_DELETIONS.now
+    )
     carry_reassignment: Annotated[bool, control.CARRY_REASSIGNMENT] = control.CARRY_REASSIGNMENT.now
     kip_455: Annotated[bool, control.KIP_455] = control.KIP_455.now
     remember_epoch: Annotated[bool, control.REMEMBER_EPOCH] = control.REMEMBER_EPOCH.now

@@ -199,7 +199,7 @@ def test_a_line_can_be_looked_up() -> None:
         for line in recorded.provenance.by_source:
             assert re.fullmatch(r"\d+(\.\d+){2,3}", line.tag), line
             assert re.fullmatch(r"[A-Z]\w+\.(scala|java)", line.file), line
-            assert re.fullmatch(r"[a-z]\w+", line.method), line
+            assert re.fullmatch(r"[A-Za-z]\w+", line.method), line
             assert line.number > 0
 
 

@@ -116,7 +116,7 @@ def test_a_deletion_that_waits_for_a_dead_leader(
     release: str, waiting: tuple[int, int], taken_over: tuple[int, int]
 ) -> None:
     """The gauges of offline and imbalanced partitions, before and after a failover. KAFKA-4441."""
-    cluster = Cluster((1, 2, 3), release)
+    cluster = Cluster((1, 2, 3), release, delete_topic_enable=True)
     cluster.create_topic("t", {0: (3,)})
     cluster.settle()
     cluster.crash(3)
