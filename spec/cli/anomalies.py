@@ -63,7 +63,7 @@ def anomalies(
     if id is None or len(rows := anomalies_meant(id)) > 1:
         for name in ("engine", "driver_level", "workers", "memory", "max_states", "max_depth", "brief"):
             if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
-                raise click.UsageError(f"--{name.replace('_', '-')} needs the ID of one anomaly to explore")
+                raise click.UsageError(f"--{name.replace('_', '-')} needs the ID of an anomaly to explore")
         listed = recorded() if id is None else rows
         print_result(json.dumps([row.to_json() for row in listed]) if as_json else atlas(listed))
         return

@@ -48,10 +48,6 @@ def elect(
             f"--unclean: {strategy} elects from the ISR only; --unclean is for {', '.join(UNCLEAN)}"
         )
     assigned, in_sync = _brokers("--replicas", replicas), _brokers("--isr", isr)
-    if strategy != "reassign" and (strangers := {*in_sync} - {*assigned}):  # a move elects among its target replicas
-        raise click.UsageError(
-            f"--isr {isr}: {_listed(tuple(sorted(strangers)))} has no replica; {_listed(assigned)} have"
-        )
     result = STRATEGIES[strategy](
         assigned,
         in_sync,
@@ -59,6 +55,10 @@ def elect(
         shutting_down=_brokers("--shutting-down", shutting_down or ""),
         unclean=unclean,
     )
+    if strategy != "reassign" and (strangers := {*in_sync} - {*assigned}):  # a move elects among its target replicas
+        raise click.UsageError(
+            f"--isr {isr}: {_listed(tuple(sorted(strangers)))} has no replica; {_listed(assigned)} have"
+        )
     if as_json:
         print_result(json.dumps(result._asdict()))
     elif result.leader is None:
