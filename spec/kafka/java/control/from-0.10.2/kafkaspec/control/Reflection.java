@@ -34,10 +34,23 @@ final class Reflection {
         }
     }
 
+    /** The first of these types that exists. */
+    static String anyOf(String... types) {
+        return Arrays.stream(types).filter(Reflection::exists).findFirst().orElseThrow();
+    }
+
+    static Class<?> type(String name) {
+        try {
+            return Class.forName(name);
+        } catch (ClassNotFoundException missing) {
+            throw new IllegalArgumentException(missing);
+        }
+    }
+
     /** A Scala object. */
     static Object module(String name) {
         try {
-            return Class.forName(name + "$").getField("MODULE$").get(null);
+            return type(name + "$").getField("MODULE$").get(null);
         } catch (ReflectiveOperationException missing) {
             throw new IllegalArgumentException(missing);
         }
@@ -49,7 +62,7 @@ final class Reflection {
 
     static Object create(String type, Object... values) {
         try {
-            for (Constructor<?> each : Class.forName(type).getConstructors()) {
+            for (Constructor<?> each : type(type).getConstructors()) {
                 Object[] arguments = arguments(each, values);
                 if (arguments != null) {
                     return each.newInstance(arguments);
@@ -64,8 +77,16 @@ final class Reflection {
     }
 
     static Object call(Object on, String method, Object... values) {
+        return call(on.getClass(), on, method, values);
+    }
+
+    static Object callStatic(String type, String method, Object... values) {
+        return call(type(type), null, method, values);
+    }
+
+    private static Object call(Class<?> type, Object on, String method, Object... values) {
         try {
-            for (Method each : on.getClass().getMethods()) {
+            for (Method each : type.getMethods()) {
                 Object[] arguments = each.getName().equals(method) ? arguments(each, values) : null;
                 if (arguments != null) {
                     return each.invoke(on, arguments);
@@ -76,7 +97,7 @@ final class Reflection {
         } catch (ReflectiveOperationException missing) {
             throw new IllegalArgumentException(missing);
         }
-        throw new IllegalArgumentException("no method " + method + " of " + on.getClass());
+        throw new IllegalArgumentException("no method " + method + " of " + type);
     }
 
     /** The arguments for all parameters; null if one of them has none. */
@@ -85,12 +106,14 @@ final class Reflection {
         List<Object> arguments = new ArrayList<>();
         for (Class<?> type : called.getParameterTypes()) {
             Class<?> wrapped = MethodType.methodType(type).wrap().returnType();
-            Object fits = left.stream().filter(wrapped::isInstance).findFirst().orElse(null);
-            if (fits == null) {
+            int place = 0;
+            while (place < left.size() && left.get(place) != null && !wrapped.isInstance(left.get(place))) {
+                place++;
+            }
+            if (place == left.size()) {
                 return null;
             }
-            left.remove(fits);
-            arguments.add(fits);
+            arguments.add(left.remove(place));
         }
         return arguments.toArray();
     }
