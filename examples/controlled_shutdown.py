@@ -54,12 +54,13 @@ def fetched(cluster: Cluster) -> str:
 
 
 def made(release: str, logs: Logs) -> Cluster:
-    """The cluster and its topics: u was created while broker 2 was down; t-2 is on broker 1 alone."""
+    """The cluster and its topics: u was created while broker 2 was down; v-0 is on broker 1 alone."""
     cluster = Cluster((1, 2), release, down=(2,), logs=logs)
     cluster.create_topic("u", {0: (1, 2)})
     cluster.settle()
     cluster.restart(2)
-    cluster.create_topic("t", {0: (1, 2), 1: (2, 1), 2: (1,)})
+    cluster.create_topic("t", {0: (1, 2), 1: (2, 1)})
+    cluster.create_topic("v", {0: (1,)})
     cluster.settle()
     cluster.fail_over()
     cluster.settle()

@@ -102,7 +102,9 @@ class WatchedStates(dict[TopicPartition, PartitionState]):
 def main() -> None:
     """Fail a broker, and let it return."""
     cluster = Cluster((1, 2), controller=2)
-    cluster.create_topic("t", {0: (1, 2), 1: (1,)})
+    cluster.create_topic("t", {0: (1, 2), 1: (1, 2)})
+    cluster.settle()
+    cluster.reassign({("t", 1): (1,)})
     cluster.settle()
     known, watched = cluster.controllers[2].context.state, WatchedStates()
     for partition, state in known.partition_states.items():

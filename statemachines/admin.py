@@ -1,16 +1,28 @@
-"""Requests that an administrator's tools refuse before a controller sees them: impossible topics and moves.
+"""What administrators can ask of each release, and what its tools and brokers refuse before a controller sees it.
 
-A replica may be assigned to an unknown broker: Kafka does not check that when a topic is created. Left out: Kafka
-checks that all partitions of a new topic have equally many replicas, but a reassignment can change that at once.
+An administrator's client sends a request, if the release has one for it. Otherwise the release's tool writes a node:
 
-[validateTopicCreate in AdminZkClient.scala, AdminUtils.scala; ReassignPartitionsCommand.scala; 0.10 to 3.9]
+    create_topic, delete_topic   a request, in every release
+    create_partitions            a request since 1.0 (KIP-195)
+    elect                        a request since 2.2 (KIP-183)
+    reassign                     a request since 2.4 (KIP-455); kafka-reassign-partitions.sh sends it since 2.6
+
+A replica of a new topic may be assigned to an unknown broker: Kafka does not check that. Left out: configurations
+other than of unclean elections, policies, quotas, internal topics; a topic without any replicas, or with negative
+broker ids, which requests permit; and the client, which asks again while there is no controller.
+
+[AdminUtils.scala, AdminZkClient.scala, AdminManager.scala, ZkAdminManager.scala, KafkaApis.scala,
+ReassignPartitionsCommand.scala, PreferredReplicaLeaderElectionCommand.scala; 0.10.1 to 3.9]
 """
 
 import reprlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Annotated, NamedTuple
 
 from election.brokers import in_order
 from election.ids import BrokerId
+from statemachines.changes import administration
+from statemachines.changes.change import values_at
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import (
     TopicName,
@@ -20,11 +32,48 @@ from statemachines.messages.topic_partition import (
     has_collision,
 )
 
-__all__ = ["checked_targets", "validate_topic_create"]
+__all__ = ["AdminDesign", "Target", "admin_design_of", "checked_targets", "validate_topic_create"]
+
+Target = tuple[BrokerId, ...] | None
+"""The target brokers of a partition; None cancels its reassignment."""
+
+
+class AdminDesign(NamedTuple):
+    """What administrators can do in a release, by default in the newest."""
+
+    number_from_zero: Annotated[bool, administration.NUMBER_FROM_ZERO] = True
+    refuse_marked_topic: Annotated[bool, administration.REFUSE_MARKED_TOPIC] = True
+    add_by_request: Annotated[bool, administration.ADD_BY_REQUEST] = True
+    add_to_unequal: Annotated[bool, administration.ADD_TO_UNEQUAL] = True
+    delete_topic_enable: Annotated[bool, administration.DELETE_TOPIC_ENABLE] = True
+    refuse_disabled_deletion: Annotated[bool, administration.REFUSE_DISABLED_DELETION] = True
+    check_targets: Annotated[bool, administration.CHECK_TARGETS] = True
+    elect_by_request: Annotated[bool, administration.ELECT_BY_REQUEST] = True
+    unclean_on_request: Annotated[bool, administration.UNCLEAN_ON_REQUEST] = True
+    unclean_by_default: Annotated[bool, administration.UNCLEAN_BY_DEFAULT] = False
+    dynamic_unclean: Annotated[bool, administration.DYNAMIC_UNCLEAN] = True
+    unclean_at_once: Annotated[bool, administration.UNCLEAN_AT_ONCE] = True
+    unclean_at_once_of_topic: Annotated[bool, administration.UNCLEAN_AT_ONCE_OF_TOPIC] = True
+
+
+def admin_design_of(release: str) -> AdminDesign:
+    """What administrators can do in a release.
+
+    >>> admin_design_of("0.10.2").unclean_by_default, admin_design_of("0.11").unclean_by_default
+    (True, False)
+
+    Raises:
+        UnknownRelease: there is no such release.
+    """
+    return AdminDesign(**values_at(AdminDesign, release))
 
 
 def validate_topic_create(
-    name: object, replicas: object, topics: Collection[TopicName]
+    name: object,
+    replicas: object,
+    topics: Collection[TopicName],
+    marked: Collection[TopicName] = (),
+    design: AdminDesign | None = None,
 ) -> dict[TopicPartition, ReplicaAssignment]:
     """Return the assignment of the partitions of a topic that is about to be created.
 
@@ -38,11 +87,15 @@ def validate_topic_create(
         name: the topic's name.
         replicas: the brokers of each partition.
         topics: the existing topics.
+        marked: the topics whose deletion is requested.
+        design: that of the release; by default of the newest.
 
     Raises:
         ValueError: Kafka refuses the topic.
     """
-    topic = checked_topic(name)
+    topic, design = checked_topic(name), design or AdminDesign()
+    if design.refuse_marked_topic and topic in marked:
+        raise ValueError(f"topic {topic} is marked for deletion")
     if topic in topics:
         raise ValueError(f"there is a topic {topic} already")
     for other in sorted(topics):
@@ -52,24 +105,64 @@ def validate_topic_create(
     if not isinstance(replicas, Mapping) or not replicas:
         allowed = "allowed are mappings from the numbers from 0 on to brokers"
         raise ValueError(f"the partitions of {topic}: {reprlib.repr(replicas)}, {allowed}")
-    if sorted(number for number in replicas if type(number) is int) != [*range(len(replicas))]:
-        allowed = f"allowed are the numbers from 0 to {len(replicas) - 1}, each once"
-        raise ValueError(f"the partitions of {topic}: {reprlib.repr([*replicas])}, {allowed}")
+    numbers = sorted(number for number in replicas if type(number) is int and number >= 0)
+    if len(numbers) < len(replicas) or (design.number_from_zero and numbers != [*range(len(replicas))]):
+        most = f"to {len(replicas) - 1}, each once" if design.number_from_zero else "on"
+        raise ValueError(
+            f"the partitions of {topic}: {reprlib.repr([*replicas])}, allowed are the numbers from 0 {most}"
+        )
     partitions = {TopicPartition(topic, number): brokers for number, brokers in replicas.items()}
-    return {each: ReplicaAssignment(_replicas(each, brokers)) for each, brokers in partitions.items()}
+    found = {each: ReplicaAssignment(_replicas(each, brokers)) for each, brokers in partitions.items()}
+    require_equal_numbers(topic, found.values())
+    return found
 
 
-def checked_targets(targets: object) -> tuple[tuple[TopicPartition, tuple[BrokerId, ...] | None], ...]:
-    """Return the target brokers of each partition; None cancels the partition's reassignment.
+def require_equal_numbers(topic: TopicName, assignments: Collection[ReplicaAssignment]) -> None:
+    """Require that all partitions of a topic have the same number of replicas.
 
     Raises:
-        ValueError: `targets` is not such a mapping, or is empty.
+        ValueError: they have not.
+    """
+    numbers = sorted({len(each.replicas) for each in assignments})
+    if len(numbers) > 1:
+        raise ValueError(
+            f"the partitions of {topic} have {', '.join(map(str, numbers))} replicas, allowed is one number"
+        )
+
+
+def checked_targets(
+    targets: object, by_request: bool = True, checks: bool = True
+) -> tuple[tuple[TopicPartition, Target], ...]:
+    """Return the target brokers of each partition.
+
+    Args:
+        targets: the brokers by partition; None cancels a reassignment.
+        by_request: whether the controller checks the brokers, partition by partition; otherwise the tool refuses a
+            plan as a whole.
+        checks: whether the tool refuses empty lists.
+
+    Raises:
+        ValueError: `targets` is not such a mapping, or is empty; a broker is no integer; or the tool refuses a list.
     """
     if not isinstance(targets, Mapping) or not targets:
         allowed = "allowed are mappings from partitions to their new brokers"
         raise ValueError(f"the partitions to reassign: {reprlib.repr(targets)}, {allowed}")
     partitions = {checked_partition(each): target for each, target in targets.items()}
-    return tuple((each, None if target is None else _replicas(each, target)) for each, target in partitions.items())
+    cancelled = [each for each, target in partitions.items() if target is None]
+    if cancelled and not by_request:
+        raise ValueError("until 2.3 a reassignment cannot be cancelled")
+    return tuple(
+        (each, None if target is None else _target(each, target, by_request, checks))
+        for each, target in partitions.items()
+    )
+
+
+def _target(partition: TopicPartition, brokers: object, by_request: bool, checks: bool) -> tuple[BrokerId, ...]:
+    if by_request and isinstance(brokers, Sequence) and all(type(each) is int for each in brokers):
+        return tuple(brokers)
+    if not by_request and not checks and isinstance(brokers, Sequence) and not brokers:
+        return ()
+    return _replicas(partition, brokers)
 
 
 def _replicas(partition: TopicPartition, brokers: object) -> tuple[BrokerId, ...]:

@@ -29,7 +29,7 @@ from typing import Any, Final, TypeVar, overload
 from election.brokers import in_order
 from election.ids import BrokerId
 from election.replica_placement import assign_replicas_to_brokers, create_new_partitions_assignment
-from statemachines.admin import checked_targets, validate_topic_create
+from statemachines.admin import admin_design_of, checked_targets, require_equal_numbers, validate_topic_create
 from statemachines.broker.broker import AlwaysCaughtUp, Broker, Logs
 from statemachines.broker.kafka_server import (
     CONTROLLED_SHUTDOWN_MAX_RETRIES,
@@ -60,7 +60,9 @@ from statemachines.messages.topic_partition import (
     checked_partition,
 )
 from statemachines.messages.zk_data import (
+    DELETE_TOPICS,
     PERSISTENT_PATHS,
+    PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
     TOPICS,
     TopicAssignment,
@@ -70,7 +72,7 @@ from statemachines.messages.zk_data import (
     topic_partition_state_path,
     topic_path,
 )
-from statemachines.releases import RELEASES, Release
+from statemachines.releases import RELEASES
 from statemachines.zookeeper.tree import ZkPath, add_nodes
 
 __all__ = ["Cluster", "NotReached", "NotSettled"]
@@ -79,12 +81,6 @@ P = TypeVar("P", bound=tuple[TopicName, PartitionId])
 """A partition, as a `TopicPartition` or as a pair."""
 
 
-UNCLEAN_AT_ONCE: Final = Release("2.0.0")
-"""Since this release a controller learns when unclean elections are permitted by default [KAFKA-6526]."""
-UNCLEAN_AT_ONCE_OF_TOPIC: Final = Release("2.1.0")
-"""Since this release it learns when a topic permits them [TopicUncleanLeaderElectionEnable, KAFKA-6835]."""
-CREATE_PARTITIONS: Final = Release("1.0.0")
-"""Since this release a broker adds partitions, and may refuse to; before, a tool wrote the topic's node [KIP-195]."""
 HANDLERS: Final = ControllerEventProcessor
 """The handlers of the controller's events."""
 
@@ -124,8 +120,10 @@ class Cluster:
         release: the release of all brokers; by default the newest with ZooKeeper.
         down: the brokers that do not run.
         controller: the broker that is elected first; by default the one with the lowest id.
-        unclean: whether replicas that are not in sync may be elected, unless a topic's configuration says otherwise
-            [unclean.leader.election.enable].
+        unclean: whether replicas that are not in sync may be elected, unless a topic's configuration says otherwise;
+            by default true until 0.10.2, false since 0.11 [unclean.leader.election.enable].
+        delete_topic_enable: whether topics can be deleted; by default false until 0.11, true since 1.0
+            [delete.topic.enable].
         logs: the logs of replicas; by default a replica that can catch up does.
         auto_leader_rebalance: whether controllers check on each `rebalance` whether preferred replicas lead
             [auto.leader.rebalance.enable].
@@ -143,7 +141,8 @@ class Cluster:
         *,
         down: Iterable[BrokerId] = (),
         controller: BrokerId | None = None,
-        unclean: bool = False,
+        unclean: bool | None = None,
+        delete_topic_enable: bool | None = None,
         logs: Logs | None = None,
         auto_leader_rebalance: bool = True,
         racks: Mapping[BrokerId, str] | None = None,
@@ -155,12 +154,12 @@ class Cluster:
             raise ValueError(f"there is no broker {min(strangers)}; there are {', '.join(map(str, ids))}")
         if controller in down:
             raise ValueError(f"broker {controller} cannot be the first controller: it is down")
-        if not isinstance(unclean, bool):
-            raise ValueError(f"unclean: {reprlib.repr(unclean)}, allowed are True and False")
+        for name, given in {"unclean": unclean, "delete_topic_enable": delete_topic_enable}.items():
+            if not (given is None or isinstance(given, bool)):
+                raise ValueError(f"{name}: {reprlib.repr(given)}, allowed are True, False and None")
         if not (logs is None or isinstance(logs, Logs)):
             raise ValueError(f"logs: {reprlib.repr(logs)}, allowed are objects with is_caught_up, or None")
-        self._release = Release(release)
-        self.release, self.design = release, control_design_of(release)
+        self.release, self.design, self._admin = release, control_design_of(release), admin_design_of(release)
         self._elections = 0
         self.history: list[Effect] = []
         """Writes of brokers, requests of controllers, elections and failures, in order."""
@@ -170,7 +169,11 @@ class Cluster:
         self.zookeeper.create(None, CONTROLLER_EPOCH, 0)
         self._late: frozenset[BrokerId] = frozenset()
         """The brokers that learn only later that there is no controller, as long as others run."""
-        self._unclean, self._auto_leader_rebalance = unclean, auto_leader_rebalance
+        self._unclean = self._admin.unclean_by_default if unclean is None else unclean
+        self._unclean_at_start: dict[BrokerId, bool] = {}
+        """By broker, the setting when it started."""
+        self._deletes = self._admin.delete_topic_enable if delete_topic_enable is None else delete_topic_enable
+        self._auto_leader_rebalance = auto_leader_rebalance
         self._stopping: dict[BrokerId, int] = {}
         """The brokers that are shutting down, in this order, with the number of times each asks the controller."""
         self.controllers: dict[BrokerId, ClusterController] = {}
@@ -179,7 +182,7 @@ class Cluster:
         for broker in sorted(ids):
             self._add(broker, AlwaysCaughtUp() if logs is None else logs)
         for broker in sorted(set(self.brokers) - set(down)):
-            self.brokers[broker].start()
+            self._start(broker)
             self.controllers[broker].begin()
         if controller is not None:
             self._late = self.live - {controller}
@@ -190,8 +193,9 @@ class Cluster:
             self.zookeeper,
             self.release,
             self._note,
-            lambda: self._unclean,
+            lambda: self._unclean if self._admin.dynamic_unclean else self._unclean_at_start[broker],
             self._auto_leader_rebalance,
+            self._deletes,
         )
 
         def ask_zookeeper(requests: tuple[ZkRequest, ...]) -> tuple[ZkResponse, ...]:
@@ -199,6 +203,10 @@ class Cluster:
 
         self.controllers[broker] = controller
         self.brokers[broker] = Broker(broker, self.design, lambda: controller.me.broker_epoch, ask_zookeeper, logs)
+
+    def _start(self, broker: BrokerId) -> None:
+        self._unclean_at_start[broker] = self._unclean
+        self.brokers[broker].start()
 
     def _note(self, effect: Effect) -> None:
         self.history.append(effect)
@@ -296,7 +304,7 @@ class Cluster:
         self._need(brokers, running=False)
         self._something_happens()
         for broker in brokers:
-            self.brokers[broker].start()
+            self._start(broker)
             self.controllers[broker].startup()
             while self.controllers[broker].registers_first:
                 self.controllers[broker].advance()
@@ -366,10 +374,11 @@ class Cluster:
             shift: the number of brokers between the first replica of a partition and the second.
 
         Raises:
-            ValueError: the topic exists, or one that differs in "." and "_" only; Kafka does not allow the name;
-                partitions are not numbered from 0 on; a broker occurs twice, or is no broker id; there are no
-                partitions, no replicas, or more replicas than registered brokers; some of these brokers have racks,
-                and others have none; both replicas and numbers are given. Nothing has happened.
+            ValueError: the topic exists, or one that differs in "." and "_" only; since 3.1, its deletion is
+                requested; Kafka does not allow the name; since 2.3, partitions are not numbered from 0 on; they have
+                unequal numbers of replicas; a broker occurs twice, or is no broker id; there are no partitions, no
+                replicas, or more replicas than registered brokers; some of these brokers have racks, and others have
+                none; both replicas and numbers are given. Nothing has happened.
         """
         if replicas is None and partitions is not None and replication_factor is not None:
             replicas = assign_replicas_to_brokers(
@@ -382,7 +391,8 @@ class Cluster:
             )
         elif replicas is None or partitions is not None or replication_factor is not None:
             raise ValueError(f"topic {name}: name its replicas, or partitions and a replication factor")
-        assignments = validate_topic_create(name, replicas, self._topics())
+        marked = self.zookeeper.children(None, DELETE_TOPICS)[0]
+        assignments = validate_topic_create(name, replicas, self._topics(), marked, self._admin)
         self.zookeeper.create(None, topic_path(name), TopicAssignment.encode(assignments))
         self._something_happens()
 
@@ -398,14 +408,15 @@ class Cluster:
 
         Raises:
             ValueError: there is no such topic; it has that many partitions already; its partition 0 has more replicas
-                than brokers are registered, or none; some of these have racks, and others have none. Since 1.0 also:
-                the topic is queued for deletion, or partitions are being reassigned (since 2.4, partitions of this
-                topic). Nothing has happened.
+                than brokers are registered, or none; some of these have racks, and others have none. Until 2.1: its
+                partitions have unequal numbers of replicas, as they may while one moves. Since 1.0: the topic is
+                queued for deletion, or partitions are being reassigned (since 2.4, partitions of this topic). Nothing
+                has happened.
         """
         self._need_topic(name)
         data: TopicAssignment = self.zookeeper.get(None, topic_path(name))[0]
         assignments = data.decode(name)
-        if Release(self.release) >= CREATE_PARTITIONS:
+        if self._admin.add_by_request:
             self._need_no_changes_of(name, assignments)
         added = create_new_partitions_assignment(
             {partition.partition: assignment.replicas for partition, assignment in assignments.items()},
@@ -414,6 +425,8 @@ class Cluster:
             racks=self._racks,
         )
         new = {TopicPartition(name, number): ReplicaAssignment(brokers) for number, brokers in added.items()}
+        if not self._admin.add_to_unequal:
+            require_equal_numbers(name, [*assignments.values(), *new.values()])
         self.zookeeper.set(None, topic_path(name), TopicAssignment.encode({**assignments, **new}))
         self._something_happens()
 
@@ -431,31 +444,33 @@ class Cluster:
             raise ValueError(f"partitions are being reassigned, so none are added to topic {topic}")
 
     def delete_topic(self, name: TopicName) -> None:
-        """An administrator asks for a topic to be deleted.
+        """An administrator asks for a topic to be deleted; if that is requested already, nothing changes.
+
+        Where topics cannot be deleted, the request is written until 2.0; the controller removes it since 0.10.2.
 
         Raises:
-            ValueError: there is no such topic, or its deletion is requested already; nothing has happened.
+            ValueError: there is no such topic; since 2.1, topics cannot be deleted. Nothing has happened.
         """
         self._need_topic(name)
-        if (path := delete_topics_topic_path(name)) in self.zookeeper.state.nodes:
-            raise ValueError(f"the deletion of topic {name} is requested already")
-        self.zookeeper.create(None, path)
+        if self._admin.refuse_disabled_deletion and not self._deletes:
+            raise ValueError(f"topic {name} cannot be deleted: delete.topic.enable is false")
+        if (path := delete_topics_topic_path(name)) not in self.zookeeper.state.nodes:
+            self.zookeeper.create(None, path)
         self._something_happens()
 
     def reassign(self, targets: Mapping[P, Sequence[BrokerId] | None]) -> None:
         """An administrator moves partitions to other brokers; since 2.4, None cancels a partition's reassignment.
 
         Since 2.4 the request goes to the controller, and refusals are in the history. Until 2.3 a node makes the
-        request; `kafka-reassign-partitions.sh` writes it if there is none, and the partitions and brokers exist.
+        request. `kafka-reassign-partitions.sh` writes it if there is none, the partitions exist and, since 0.11, all
+        brokers are registered; otherwise its refusal is in the history.
 
         Raises:
-            ValueError: no partition is named; a partition has no replica; a broker occurs twice, or is no broker id;
-                until 2.3, a reassignment is cancelled. Nothing has happened.
+            ValueError: no partition is named; a broker is no integer; until 2.3, a reassignment is cancelled, or a
+                broker occurs twice; from 0.11 to 2.3, a partition has no replica. Nothing has happened.
         """
-        asked = checked_targets(targets)
+        asked = checked_targets(targets, self.design.kip_455, self._admin.check_targets)
         reassigned = [(partition, target) for partition, target in asked if target is not None]
-        if not self.design.kip_455 and len(reassigned) < len(asked):
-            raise ValueError("until 2.3 a reassignment cannot be cancelled")
         self._something_happens()
         if self.design.kip_455:
             event = Call(HANDLERS.process_api_partition_reassignment.__name__, (asked,))
@@ -470,20 +485,43 @@ class Cluster:
         partitions: Iterable[tuple[TopicName, PartitionId]],
         election_type: ElectionType = ElectionType.PREFERRED,
     ) -> None:
-        """An administrator asks the controller to elect leaders; refusals are in the history.
+        """An administrator asks for elections of leaders; refusals are in the history.
+
+        Since 2.2 the request goes to the controller. Until 2.1 a node makes the request;
+        `kafka-preferred-replica-election.sh` writes it if there is none, with the partitions that exist.
 
         Raises:
-            ValueError: the arguments are no partitions, or no election type; nothing has happened.
+            ValueError: the arguments are no partitions, or no election type; until 2.3, it is unclean; until 2.1, a
+                partition occurs twice. Nothing has happened.
         """
         if not isinstance(partitions, Iterable):
             raise ValueError(f"partitions: {reprlib.repr(partitions)}, allowed are pairs of a topic and a number")
         if not isinstance(election_type, ElectionType):
             raise ValueError(f"election_type: {reprlib.repr(election_type)}, allowed are {[*ElectionType]}")
         asked = tuple(map(checked_partition, partitions))
+        if election_type is ElectionType.UNCLEAN and not self._admin.unclean_on_request:
+            raise ValueError("until 2.3 no unclean election can be requested")
+        if not self._admin.elect_by_request:
+            self._elect_by_node(asked)
+            return
         self._something_happens()
         arguments = (asked, election_type, ElectionTrigger.AdminClientTriggered)
         event = Call(HANDLERS.process_replica_leader_election.__name__, arguments)
         self._ask(event, self._noting_refusals("election"))
+
+    def _elect_by_node(self, asked: tuple[TopicPartition, ...]) -> None:
+        """Write the node of an election of preferred leaders [PreferredReplicaLeaderElectionCommand]."""
+        if twice := sorted({each for each in asked if asked.count(each) > 1}):
+            raise ValueError(f"partition {twice[0]} occurs twice, allowed is once")
+        self._something_happens()
+        there = self.partitions()
+        for partition in asked:
+            if partition not in there:
+                self._note(Failed(f"the election of {partition} is refused: there is no such partition"))
+        if PREFERRED_REPLICA_ELECTION in self.zookeeper.state.nodes:
+            self._note(Failed(f"the election is refused: another one is under way in {PREFERRED_REPLICA_ELECTION}"))
+        else:
+            self.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, tuple(each for each in asked if each in there))
 
     def rebalance(self) -> None:
         """Let the controller check whether preferred replicas lead.
@@ -501,33 +539,37 @@ class Cluster:
         self._something_happens()
         self.controllers[controller].rebalance()
 
-    def allow_unclean(self, topic: TopicName | None = None) -> None:
-        """An administrator permits unclean elections.
+    def allow_unclean(self, topic: TopicName | None = None, allowed: bool = True) -> None:
+        """An administrator permits unclean elections, or forbids them.
 
-        The controller reacts at once: for one topic since 2.1, for all since 2.0. Before, a topic's permission took
-        effect at its next election, and the general one with the next controller.
+        A permission for a topic counts from its next election, and since 2.1 it causes one at once. The default until
+        1.0 is read by brokers that start; since 1.1 it counts from the next election, and since 2.0 a permission
+        causes one at once.
 
         Args:
-            topic: the topic; None permits them for all topics that do not say otherwise.
+            topic: the topic; None means all topics that do not say otherwise.
+            allowed: whether they are permitted.
 
         Raises:
-            ValueError: there is no such topic; nothing has happened.
+            ValueError: there is no such topic, or `allowed` is no bool; nothing has happened.
         """
+        if not isinstance(allowed, bool):
+            raise ValueError(f"allowed: {reprlib.repr(allowed)}, allowed are True and False")
         if topic is not None:
             self._need_topic(topic)
         self._something_happens()
         if topic is None:
-            self._unclean = True
-            if self._release >= UNCLEAN_AT_ONCE:
-                for controller in self.controllers.values():
-                    controller.enable_unclean_leader_election()
+            self._unclean, before = allowed, self._unclean
+            at_once = self._admin.unclean_at_once and allowed and not before
+            for controller in self.controllers.values() if self._admin.dynamic_unclean else ():
+                controller.configure_unclean(allowed, at_once)
             return
-        path, config = topic_config_path(topic), TopicConfig(unclean_leader_election_enable=True)
+        path, config = topic_config_path(topic), TopicConfig(unclean_leader_election_enable=allowed)
         if path in self.zookeeper.state.nodes:
             self.zookeeper.set(None, path, config)
         else:
             self.zookeeper.create(None, path, config)
-        if self._release >= UNCLEAN_AT_ONCE_OF_TOPIC:
+        if self._admin.unclean_at_once_of_topic and allowed:
             self._ask(Call(HANDLERS.process_unclean_leader_election_enable.__name__, (topic,)))
 
     def fail_over(self) -> None:
@@ -747,14 +789,16 @@ class Cluster:
         for partition, target in reassigned:
             if partition not in partitions:
                 return f"there is no partition {partition}"
-            if strangers := {*target} - self.brokers.keys():
-                return f"there is no broker {min(strangers)}"
+            if self._admin.check_targets and (strangers := {*target} - self._registered()):
+                return f"broker {min(strangers)} is not registered"
         if REASSIGN_PARTITIONS in self.zookeeper.state.nodes:
             return f"another one is under way in {REASSIGN_PARTITIONS}"
         return ""
 
     def _noting_refusals(self, what: str) -> Callable[[Sequence[tuple[TopicPartition, Any]] | None], None]:
         """A callback for the controller's reply that notes refusals in the history."""
+        if self.controller is None:
+            self._note(Failed(f"the {what} is refused: there is no controller"))
 
         def answered(answer: Sequence[tuple[TopicPartition, Any]] | None) -> None:
             for partition, result in answer or ():

@@ -49,6 +49,7 @@ class ClusterController(KafkaController):
         note: called with each effect.
         unclean: returns, at each election, whether unclean elections are permitted unless a topic says otherwise.
         auto_leader_rebalance: whether it checks by itself whether preferred replicas lead.
+        delete_topic_enable: whether topics can be deleted.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class ClusterController(KafkaController):
         note: Callable[[Effect], object],
         unclean: Callable[[], bool],
         auto_leader_rebalance: bool,
+        delete_topic_enable: bool,
     ) -> None:
         design = control_design_of(release)
         context = context_of(design, release)
@@ -68,6 +70,7 @@ class ClusterController(KafkaController):
         """Requests that wait, or are being processed, for a caller."""
         channels = ReleaseChannels(self.channels, design)
         events = event_processor(broker, self._send, context, design, channels, log=note)
+        events.delete_topic_enable = delete_topic_enable
         super().__init__(
             design_of(release),
             zookeeper,
@@ -81,7 +84,7 @@ class ClusterController(KafkaController):
     def metrics(self) -> dict[str, int]:
         """Its JMX metrics, by Kafka's names (see `statemachines.controller.metrics`)."""
         shown: dict[str, int] = {}
-        update_metrics(shown, self.context, self.active, self._release)
+        update_metrics(shown, self.context, self.active, self.events.design, self._release)
         return {**shown, **self.channels.metrics(self._release), **self.stats.metrics()}
 
     # Requests of callers.
@@ -161,10 +164,11 @@ class ClusterController(KafkaController):
         if had:
             self.zookeeper.close(session)
 
-    def enable_unclean_leader_election(self) -> None:
-        """The default has changed: unclean elections are permitted unless a topic says otherwise."""
-        self._configure(unclean=True)
-        self.put(call(self.events.process_unclean_leader_election_enable))
+    def configure_unclean(self, allowed: bool, at_once: bool) -> None:
+        """The default has changed; `at_once` also elects leaders where that has become possible."""
+        self._configure(allowed)
+        if at_once:
+            self.put(call(self.events.process_unclean_leader_election_enable))
 
     def _configure(self, unclean: bool) -> None:
         """Configure both state machines; until 1.0 the flag also decides whether an ISR may become empty."""

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from election.brokers import InvalidBrokers, in_order
 from election.ids import BrokerId, ControllerEpoch
+from statemachines.changes.administration import DYNAMIC_UNCLEAN
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.messages.zk_data import (
@@ -44,7 +45,7 @@ __all__ = ["Details", "KafkaTree", "ZooKeeperClient", "put_znodes", "znodes_of"]
 NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 UNCLEAN: Final = "unclean.leader.election.enable"
 DEFAULTS: Final = "/config/brokers/<default>"
-"""Dynamic configuration of all brokers; includes unclean elections since 2.0."""
+"""Dynamic configuration of all brokers."""
 CLUSTER_ID: Final = "/cluster/id"
 AT_START: Final = {
     **dict.fromkeys(("/brokers/seqid", "/cluster", "/config/brokers", "/config/changes", "/config/clients")),
@@ -115,7 +116,7 @@ def znodes_of(
     in_racks = {broker: details.broker(broker)._replace(rack=rack) for broker, rack in racks.items()}
     details = details._replace(brokers={**details.brokers, **in_racks})
     values = {**AT_START, CLUSTER_ID: details.cluster_id}
-    if unclean and Release(release) >= Release("2.0.0"):
+    if unclean and DYNAMIC_UNCLEAN.at(release):
         values[DEFAULTS] = {UNCLEAN: "true"}
     topics = nodes[TOPICS].children
     values |= {topic_config_path(topic): dict(details.configs.get(topic, NONE)) for topic in topics}
@@ -238,9 +239,9 @@ class KafkaTree(NamedTuple):
         return {int(name_of(path)): rack for path, rack in its if rack is not None}
 
     @property
-    def unclean(self) -> bool:
-        """Whether unclean elections are permitted unless a topic says otherwise."""
-        return _permits(self.values.get(DEFAULTS, NONE)) is True
+    def unclean(self) -> bool | None:
+        """Whether unclean elections are permitted unless a topic says otherwise; None if the tree does not say."""
+        return _permits(self.values.get(DEFAULTS, NONE))
 
     def nodes(self) -> dict[ZkPath, Any]:
         """The nodes for a cluster in memory, without sessions and the controller's epoch, parents first.

@@ -333,8 +333,9 @@ class ControllerBeside(ScriptedCluster):
         }
 
     def _gauges(self) -> dict[str, int]:
-        """By Kafka's field names. After a shutdown a controller shows none."""
-        return {each.field: self.shown[each.object_name] for each in gauges_of(self.release) if each.field}
+        """By Kafka's field names; without a gauge that cannot be read. After a shutdown a controller shows none."""
+        names = {each.object_name: each.field for each in gauges_of(self.release) if each.field}
+        return {names[name]: value for name, value in self.shown.items() if name in names}
 
     # Its channels to brokers.
 
@@ -518,7 +519,7 @@ class ControllerBeside(ScriptedCluster):
 
     def update_metrics(self) -> None:
         """An event has been processed."""
-        update_metrics(self.shown, self.context, self.is_active, self.release)
+        update_metrics(self.shown, self.context, self.is_active, self.design, self.release)
 
     def _order_change(self) -> None:
         """Put the next requests of a state change into Kafka's order."""

@@ -14,9 +14,9 @@ not compared. The requests to a broker are compared without their order: Kafka i
 the other.
 
 In 0.10 there is no queue: ZkEventThread's listeners do all the work, and a separate thread deletes topics. The test
-calls both directly, the deletions after each listener (`java/control/from-0.10.2/.../ControllerRunner.java`). We do
-not follow 0.10 in two cases, for which a controller would need state for this release alone. Nothing is compared
-after either:
+calls both directly, the deletions after each listener (`java/control/from-0.10.2/.../ControllerRunner.java`). Gauges
+are read after each command. We do not follow 0.10 in two cases, for which a controller would need state for this
+release alone. Nothing is compared after either:
 
     an election by node fails, since one of its            all of them count as in progress until the next failover:
     partitions has never had a leader                      no other begins, and leaders are not rebalanced

@@ -23,14 +23,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.known_cluster import KnownCluster, listed
-from statemachines.cluster import UNCLEAN_AT_ONCE, UNCLEAN_AT_ONCE_OF_TOPIC
+from statemachines.changes.administration import DYNAMIC_UNCLEAN, UNCLEAN_AT_ONCE, UNCLEAN_AT_ONCE_OF_TOPIC
 from statemachines.messages.topic_partition import TopicName, TopicPartition
-from statemachines.releases import Release
 
 __all__ = [
     "AllowUnclean",
@@ -46,9 +45,6 @@ __all__ = [
     "Shutdown",
     "EventTarget",
 ]
-
-DYNAMIC: Final = Release("1.1.0")
-"""The first release in which defaults can be changed while brokers run [KIP-226]."""
 
 
 class EventTarget(Protocol):
@@ -219,17 +215,17 @@ class AllowUnclean(ClusterEvent):
 
     def require_known(self, cluster: KnownCluster, release: str) -> None:
         """Require that the release's controller acts on the change at once."""
-        since = UNCLEAN_AT_ONCE if self.topic is None else UNCLEAN_AT_ONCE_OF_TOPIC
-        if Release(release) < since:
+        at_once = UNCLEAN_AT_ONCE if self.topic is None else UNCLEAN_AT_ONCE_OF_TOPIC
+        if not at_once.at(release):
             if self.topic is not None:
                 instead = "reads it at its next election: put it into the topic's Configs, and add --failover"
-            elif Release(release) >= DYNAMIC:
-                instead = (
-                    "keeps the value from its own election: use --unclean-default, which permits them from the start"
-                )
+            elif DYNAMIC_UNCLEAN.at(release):
+                instead = "reads it at its next election: use --unclean-default, which permits them from the start"
             else:
                 instead = "reads it when its broker starts: use --unclean-default, which permits them from the start"
-            raise UsageError(f"{self}: this is an event only since {since.line}; a controller of {release} {instead}")
+            raise UsageError(
+                f"{self}: this is an event only since {at_once.first(True)}; a controller of {release} {instead}"
+            )
 
     def seen_by(self, partition: TopicPartition, places: Mapping[BrokerId, BrokerId]) -> Self | None:
         """The event, if it is about the partition's topic."""

@@ -13,11 +13,11 @@ from typing import Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language.errors import UsageError
+from statemachines.changes.administration import UNCLEAN_BY_DEFAULT
 from statemachines.cluster_history import PartitionStatus, named
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition, checked_topic
-from statemachines.releases import Release
 
 __all__ = ["KnownCluster", "DescribedPartition", "Description", "PartitionStatus", "complete", "listed", "named"]
 
@@ -25,8 +25,6 @@ MIN_ISR: Final = 1
 """The default of min.insync.replicas."""
 FIRST_EPOCH: Final = 1
 """The controller epoch of a cluster's first controller."""
-NOT_UNCLEAN: Final = Release("0.11.0.0")
-"""The first release that forbids unclean elections by default [unclean.leader.election.enable, KIP-106]."""
 
 
 class DescribedPartition(NamedTuple):
@@ -130,7 +128,7 @@ class KnownCluster:
         >>> cluster.permits_unclean("0.10.2"), cluster.permits_unclean("0.11")
         (True, False)
         """
-        return Release(line) < NOT_UNCLEAN if self.default_unclean is None else self.default_unclean
+        return UNCLEAN_BY_DEFAULT.at(line) if self.default_unclean is None else self.default_unclean
 
     def assumed_of(self, line: str) -> tuple[str, ...]:
         """Sentences on everything assumed if the controller has this release."""

@@ -67,6 +67,7 @@ class RunningCluster(Cluster):
             down=cluster.brokers - cluster.live,
             controller=cluster.controller,
             unclean=cluster.permits_unclean(release),
+            delete_topic_enable=True if cluster.deletion_queued else None,  # else a controller would not queue it
             logs=self._logs,
         )
         self._logs.lagging = {
@@ -91,14 +92,14 @@ class RunningCluster(Cluster):
             raise UsageError(f"{event}: {refused}") from None
         self.settle()
 
-    def settle(self, seed: int | None = None) -> None:
+    def settle(self, *args: Any, **named: Any) -> None:
         """Run until nothing is left to do.
 
         Raises:
             UsageError: the cluster does not come to rest.
         """
         try:
-            super().settle(seed)
+            super().settle(*args, **named)
         except NotSettled as endless:
             raise UsageError(str(endless)) from None
 

@@ -22,8 +22,15 @@ occupies its partition's place: any other proposal in the meantime fails with OP
 The caller has the logs, and says which replicas are in sync. Left out: the pause of 50 ms after a request that was
 refused as a whole.
 
-Not modelled: until 2.8 LeaderAndIsr discarded the proposal, and the reply then met a state that it did not match
-[KAFKA-12686, 3.0].
+Not modelled, in older releases:
+
+    until 2.7.1, and 2.8.0   a leader ignores a state of the version that it knows, and its change stays pending
+                             [KAFKA-12751, 2.7.2 and 2.8.1]
+    until 2.8                LeaderAndIsr discards the proposal, and the reply then meets a state that it does not
+                             match [KAFKA-12686, 3.0]
+    until 3.2.0              after *any other* error nothing is proposed again, because the old proposal occupies the
+                             place. The change stays pending; in 3.2.0 the leader returns to the committed state
+                             [KAFKA-14010, 3.2.1]
 
 [AlterPartitionManager.scala, NodeToControllerRequestThread, Partition.submitAlterPartition, 3.9]
 """

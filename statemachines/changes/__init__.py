@@ -5,19 +5,20 @@ elections   how a controller is elected, notified and fenced
 control     what a controller does with partitions, topics, brokers and reassignments
 receiving   how brokers handle requests, ISRs and their own shutdown
 truncating  how followers truncate and fetch
+administration  what administrators can do, and what is refused
 """
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from statemachines.changes import control, elections, receiving, truncating
+from statemachines.changes import administration, control, elections, receiving, truncating
 from statemachines.changes.change import KafkaChange
 
 __all__ = ["CHANGES"]
 
 CHANGES: Final[Mapping[str, KafkaChange[Any]]] = {
     name.lower(): each
-    for module in (elections, control, receiving, truncating)
+    for module in (elections, control, receiving, truncating, administration)
     for name, each in vars(module).items()
     if isinstance(each, KafkaChange)
 }

@@ -168,6 +168,8 @@ class KafkaChange(Generic[T]):
                 return f"until {_last_before(first)}"
             case (False, [first, last]):
                 return f"{since_when(first)} to {_last_before(last)}"
+            case (True, [first, last]) if Release(first) == Release(_last_before(last)):
+                return f"not in {_last_before(last)}"
             case (True, [first, last]):
                 return f"not from {since_when(first)} to {_last_before(last)}"
         return ""

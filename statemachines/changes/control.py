@@ -24,6 +24,7 @@ __all__ = [
     "CHANGE_TOGETHER",
     "CHECK_ALTER_EPOCHS",
     "CLEAR_BATCH",
+    "COUNT_UNCLEAN_ELECTIONS",
     "READ_CONFIG_ONCE",
     "LEADERLESS_LOSE_LEADER",
     "ALLOW_REQUEUED_DELETION",
@@ -35,6 +36,7 @@ __all__ = [
     "ELECT_WHERE_NEEDED",
     "FORGET_FAILED_DIRS",
     "FORGET_INELIGIBLE",
+    "GAUGES_SKIP_DELETED",
     "STOP_REPLICA_GROUPING",
     "HANDLE_METADATA_ERRORS",
     "KEEP_CHANNELS",
@@ -65,6 +67,7 @@ __all__ = [
     "REBALANCE_TOGETHER",
     "REBALANCE_WHILE_REASSIGNING",
     "REMEMBER_EPOCH",
+    "REMOVE_DISABLED_DELETIONS",
     "REMOVE_REASSIGNMENTS_TOGETHER",
     "RESET_CONTEXT",
     "REREAD_REASSIGNMENT",
@@ -76,6 +79,7 @@ __all__ = [
     "NOTIFY_SHUTTING_DOWN",
     "SEND_UNWRITTEN_ISR",
     "TRIGGER_ASSIGNED",
+    "UPDATE_GAUGES",
     "Stops",
 ]
 
@@ -340,6 +344,16 @@ RESUME_MOVES_OF_DELETED: Final = until(
         ),
     ),
 )
+REMOVE_DISABLED_DELETIONS: Final = since(
+    "0.10.2.0",
+    "A controller removes the request to delete a topic if topics cannot be deleted; before, the request stays",
+    provenance=Provenance(
+        by_source=(
+            Line("0.10.1.1", "PartitionStateMachine.scala", "registerListeners", 78),
+            Line("0.10.2.0", "PartitionStateMachine.scala", "doHandleChildChange", 480),
+        )
+    ),
+)
 CARRY_REASSIGNMENT: Final = KafkaChange(
     sentence="The event of a reassignment holds what ZkEventThread read before it was queued; before and after, the "
     "controller reads when it handles the event",
@@ -348,8 +362,9 @@ CARRY_REASSIGNMENT: Final = KafkaChange(
     tickets=("KAFKA-5028", "KAFKA-6134"),
     provenance=Provenance(
         by_source=(
-            Line("0.11.0.1", "KafkaController.scala", "PartitionReassignment", 1248),
-            Line("0.11.0.2", "KafkaController.scala", "PartitionReassignment", 1248),
+            Line("0.10.2.2", "KafkaController.scala", "doHandleDataChange", 1260),
+            Line("0.11.0.0", "KafkaController.scala", "handleDataChange", 1641),
+            Line("0.11.0.2", "KafkaController.scala", "handleDataChange", 1642),
         )
     ),
 )
@@ -556,6 +571,47 @@ ALLOW_REQUEUED_DELETION: Final = KafkaChange(
             Line("2.7.0", "ControllerContext.scala", "queueTopicDeletion", 307),
             Line("3.2.0", "ControllerContext.scala", "queueTopicDeletion", 331),
             Line("3.2.1", "ControllerContext.scala", "queueTopicDeletion", 337),
+        ),
+    ),
+)
+GAUGES_SKIP_DELETED: Final = since(
+    "0.10.2.0",
+    "Partitions of topics queued for deletion count neither as offline nor as imbalanced "
+    "[OfflinePartitionsCount, PreferredReplicaImbalanceCount]",
+    "KAFKA-4441",
+    provenance=Provenance(
+        compared=SETTLED,
+        by_source=(
+            Line("0.10.1.1", "KafkaController.scala", "value", 198),
+            Line("0.10.1.1", "KafkaController.scala", "value", 213),
+            Line("0.10.2.0", "KafkaController.scala", "value", 193),
+            Line("0.10.2.0", "KafkaController.scala", "value", 211),
+        ),
+    ),
+)
+UPDATE_GAUGES: Final = since(
+    "0.11.0.0",
+    "Gauges are computed after each event; before, each when it is read, and PreferredReplicaImbalanceCount cannot "
+    "be read while a partition has never had a leader",
+    provenance=Provenance(
+        compared=SETTLED,
+        by_source=(
+            Line("0.10.2.2", "KafkaController.scala", "value", 210),
+            Line("0.11.0.0", "KafkaController.scala", "updateMetrics", 1533),
+        ),
+    ),
+)
+COUNT_UNCLEAN_ELECTIONS: Final = KafkaChange(
+    sentence="An election of a leader that was not in sync is counted [UncleanLeaderElectionsPerSec]",
+    before=True,
+    since={"1.1.0": False, "1.1.1": True},
+    tickets=("KAFKA-6752",),
+    provenance=Provenance(
+        compared=CONTROLLER,
+        by_source=(
+            Line("1.0.2", "PartitionLeaderSelector.scala", "selectLeader", 77),
+            Line("1.1.0", "PartitionStateMachine.scala", "offlinePartitionLeaderElection", 441),
+            Line("1.1.1", "PartitionStateMachine.scala", "offlinePartitionLeaderElection", 443),
         ),
     ),
 )

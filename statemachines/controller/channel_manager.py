@@ -22,8 +22,8 @@ Left out: connections, timeouts (`controller.socket.timeout.ms`), the pause befo
 (`RETRY_BACKOFF_MS`), and metrics of time. A request over a connection that broke is handled before it is sent again,
 or not at all; on a real broker two threads may handle the two in any order.
 
-Not modelled: until 0.10 the client was closed before the thread had stopped, which could then fail in any way
-[KAFKA-4959, 0.11]. The metrics of queues exist since 0.11 [KAFKA-5135] (`statemachines.controller.metrics`).
+Not modelled: until 0.10.2.0 the client was closed before the thread had stopped, which could then fail in any way
+[KAFKA-4959, 0.10.2.1]. The metrics of queues exist since 0.11 [KAFKA-5135] (`statemachines.controller.metrics`).
 
 [ControllerChannelManager.scala, 3.9]
 """

@@ -382,14 +382,15 @@ class ControllerContext:
         leader, isr = known.leader_and_isr.leader, known.leader_and_isr.isr
         return preferred in isr if preferred in assignment.adding_replicas else preferred != leader
 
-    def preferred_replica_imbalance_count(self) -> int:
-        """The number of imbalanced partitions, without those to be deleted [PreferredReplicaImbalanceCount].
+    def preferred_replica_imbalance_count(self, include_deleted: bool = False) -> int:
+        """The number of imbalanced partitions [PreferredReplicaImbalanceCount]; optionally deleted topics included.
 
         Raises:
             IndexError: a partition has no replicas.
         """
         return sum(
-            self.is_imbalanced(partition) and not self.is_topic_queued_up_for_deletion(partition.topic)
+            self.is_imbalanced(partition)
+            and (include_deleted or not self.is_topic_queued_up_for_deletion(partition.topic))
             for partition in self.state.partition_assignments
         )
 

@@ -73,6 +73,9 @@ class ControlDesign(NamedTuple):
     )
     resume_moves_of_deleted: Annotated[bool, control.RESUME_MOVES_OF_DELETED] = control.RESUME_MOVES_OF_DELETED.now
     reread_reassignment: Annotated[bool, control.REREAD_REASSIGNMENT] = control.REREAD_REASSIGNMENT.now
+    remove_disabled_deletions: Annotated[bool, control.REMOVE_DISABLED_DELETIONS] = (
+        control.REMOVE_DISABLED_DELETIONS.now
+    )
     carry_reassignment: Annotated[bool, control.CARRY_REASSIGNMENT] = control.CARRY_REASSIGNMENT.now
     kip_455: Annotated[bool, control.KIP_455] = control.KIP_455.now
     remember_epoch: Annotated[bool, control.REMEMBER_EPOCH] = control.REMEMBER_EPOCH.now
@@ -108,6 +111,9 @@ class ControlDesign(NamedTuple):
     queued_until_deleted: Annotated[bool, control.QUEUED_UNTIL_DELETED] = control.QUEUED_UNTIL_DELETED.now
     send_added_as_new: Annotated[bool, control.SEND_ADDED_AS_NEW] = control.SEND_ADDED_AS_NEW.now
     allow_requeued_deletion: Annotated[bool, control.ALLOW_REQUEUED_DELETION] = control.ALLOW_REQUEUED_DELETION.now
+    gauges_skip_deleted: Annotated[bool, control.GAUGES_SKIP_DELETED] = control.GAUGES_SKIP_DELETED.now
+    update_gauges: Annotated[bool, control.UPDATE_GAUGES] = control.UPDATE_GAUGES.now
+    count_unclean_elections: Annotated[bool, control.COUNT_UNCLEAN_ELECTIONS] = control.COUNT_UNCLEAN_ELECTIONS.now
     controller_from_cache: Annotated[bool, receiving.CONTROLLER_FROM_CACHE] = receiving.CONTROLLER_FROM_CACHE.now
     retry_without_controller: Annotated[bool, receiving.RETRY_WITHOUT_CONTROLLER] = (
         receiving.RETRY_WITHOUT_CONTROLLER.now

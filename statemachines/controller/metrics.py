@@ -1,8 +1,19 @@
 """The JMX metrics of a controller: its gauges, and the counts of its meters and timers, without a clock.
 
 Names are Kafka's, as monitoring uses them: `kafka.controller:type=KafkaController,name=...`. A gauge is computed from
-the controller's context, and is 0 on a broker that is not controller. Kafka updates its gauges after each event; in
-the middle of an event ours show the current values.
+the controller's context, and is 0 on a broker that is not controller. Since 0.11 Kafka updates its gauges after each
+event; in the middle of an event ours show the current values.
+
+How partitions of topics queued for deletion count:
+
+    gauge                            0.10.1   0.10.2 to 2.0   since 2.1
+    OfflinePartitionsCount           yes      no              if they are OfflinePartition, until the deletion starts
+    PreferredReplicaImbalanceCount   yes      no              no
+    GlobalPartitionCount             none     since 1.0       yes
+
+Since 2.1 a deletion that starts makes its partitions NonExistentPartition, even if it must then wait for a broker. A
+controller that takes over does not start a deletion that must wait. So it counts these partitions as offline if their
+leader is dead, although its predecessor did not.
 
 Three do not show what their names suggest:
 
@@ -15,7 +26,7 @@ process, `CountingChannels` and `CountingContext` to a controller in memory.
 
 Left out: rates, times, and metrics of states (ControllerState, ZkMigrationState).
 
-[updateMetrics in KafkaController.scala, ControllerContext.scala, ControllerStats, 0.10.2 to 3.9]
+[updateMetrics in KafkaController.scala, ControllerContext.scala, ControllerStats, 0.10.1 to 3.9]
 """
 
 from collections import Counter
@@ -54,7 +65,7 @@ class Gauge(NamedTuple):
     """The JMX name, after `kafka.controller:type=KafkaController,name=`."""
     field: str
     """The field of KafkaController; empty if it has none."""
-    shows: Callable[[ControllerContext], int]
+    shows: Callable[[ControllerContext, ControlDesign], int]
     """Its value while the broker is controller."""
     since: Release | None = None
     """The first release that has it; None: all that are modelled here."""
@@ -71,13 +82,25 @@ class Gauge(NamedTuple):
         return f"kafka.controller:type=KafkaController,name={self.name}"
 
 
-def _without_registered_leader(context: ControllerContext) -> int:
+def _without_registered_leader(context: ControllerContext, design: ControlDesign) -> int:
     state = context.state
     return sum(
         known.leader_and_isr.leader not in state.live_broker_epochs
-        and not context.is_topic_queued_up_for_deletion(partition.topic)
+        and not (design.gauges_skip_deleted and context.is_topic_queued_up_for_deletion(partition.topic))
         for partition, known in state.partition_leadership_info.items()
     )
+
+
+def _imbalanced(context: ControllerContext, design: ControlDesign) -> int:
+    """The number of imbalanced partitions.
+
+    Raises:
+        LookupError: a partition has no replicas, or, in 0.10, has never had a leader.
+    """
+    if not design.update_gauges:
+        for partition in context.all_partitions():
+            context.state.partition_leadership_info[partition]
+    return context.preferred_replica_imbalance_count(include_deleted=not design.gauges_skip_deleted)
 
 
 def _of_topics_to_be_deleted(context: ControllerContext, counts: Callable[[ReplicaState], bool]) -> int:
@@ -95,11 +118,11 @@ def _of_topics_to_be_deleted(context: ControllerContext, counts: Callable[[Repli
     )
 
 
-def _replicas_to_delete(context: ControllerContext) -> int:
+def _replicas_to_delete(context: ControllerContext, design: ControlDesign) -> int:
     return _of_topics_to_be_deleted(context, lambda state: state is not ReplicaDeletionSuccessful)
 
 
-def _ineligible_replicas(context: ControllerContext) -> int:
+def _ineligible_replicas(context: ControllerContext, design: ControlDesign) -> int:
     return _of_topics_to_be_deleted(context, lambda state: state is ReplicaDeletionIneligible)
 
 
@@ -109,34 +132,32 @@ KEEPS_IMBALANCE: Final = Release("2.7.0")
 """Since this release the number of imbalanced partitions is not counted after each event (see `CountingContext`)."""
 V1_0, V2_1, V2_4, V3_1 = (Release(each) for each in ("1.0.0", "2.1.0", "2.4.0", "3.1.0"))
 GAUGES: Final = (
-    Gauge("ActiveControllerCount", "", lambda context: 1),
+    Gauge("ActiveControllerCount", "", lambda context, _: 1),
     Gauge("OfflinePartitionsCount", "offlinePartitionCount", _without_registered_leader, until=V2_1),
-    Gauge("OfflinePartitionsCount", "offlinePartitionCount", ControllerContext.offline_partition_count, V2_1),
     Gauge(
-        "PreferredReplicaImbalanceCount",
-        "preferredReplicaImbalanceCount",
-        lambda context: context.preferred_replica_imbalance_count(),
+        "OfflinePartitionsCount", "offlinePartitionCount", lambda context, _: context.offline_partition_count(), V2_1
     ),
-    Gauge("GlobalTopicCount", "globalTopicCount", lambda context: len(context.state.all_topics), V1_0),
+    Gauge("PreferredReplicaImbalanceCount", "preferredReplicaImbalanceCount", _imbalanced),
+    Gauge("GlobalTopicCount", "globalTopicCount", lambda context, _: len(context.state.all_topics), V1_0),
     Gauge(
         "GlobalPartitionCount",
         "globalPartitionCount",
-        lambda context: len(context.state.partition_leadership_info),
+        lambda context, _: len(context.state.partition_leadership_info),
         V1_0,
     ),
     Gauge(
-        "TopicsToDeleteCount", "topicsToDeleteCount", lambda context: len(context.state.topics_to_be_deleted), V2_4
+        "TopicsToDeleteCount", "topicsToDeleteCount", lambda context, _: len(context.state.topics_to_be_deleted), V2_4
     ),
     Gauge("ReplicasToDeleteCount", "replicasToDeleteCount", _replicas_to_delete, V2_4),
     Gauge(
         "TopicsIneligibleToDeleteCount",
         "ineligibleTopicsToDeleteCount",
-        lambda context: len(context.state.topics_ineligible_for_deletion),
+        lambda context, _: len(context.state.topics_ineligible_for_deletion),
         V2_4,
     ),
     Gauge("ReplicasIneligibleToDeleteCount", "ineligibleReplicasToDeleteCount", _ineligible_replicas, V2_4),
-    Gauge("ActiveBrokerCount", "activeBrokerCount", lambda context: len(context.state.live_broker_epochs), V3_1),
-    Gauge("FencedBrokerCount", "", lambda context: 0, V3_1),
+    Gauge("ActiveBrokerCount", "activeBrokerCount", lambda context, _: len(context.state.live_broker_epochs), V3_1),
+    Gauge("FencedBrokerCount", "", lambda context, _: 0, V3_1),
 )
 """The gauges of KafkaController, in the order of their updates. With ZooKeeper no broker is ever fenced."""
 
@@ -154,24 +175,31 @@ def gauges_of(release: str) -> tuple[Gauge, ...]:
     return tuple(each for each in GAUGES if each.is_in(which))
 
 
-def update_metrics(shown: MutableMapping[str, int], context: ControllerContext, active: bool, release: str) -> None:
+def update_metrics(
+    shown: MutableMapping[str, int], context: ControllerContext, active: bool, design: ControlDesign, release: str
+) -> None:
     """Update the gauges, by their full names, as Kafka does after an event.
 
     If one cannot be counted, because a replica has no state or a partition no replicas, it and those after it keep
-    their values: the exception is only logged.
+    their values: the exception is only logged. In 0.10 whoever reads that one gets the exception: it has no value.
 
     Args:
         shown: the gauges; missing ones become 0.
         context: the controller's context.
         active: whether the broker is controller.
+        design: the design of its release.
         release: the release of the broker.
     """
     gauges = gauges_of(release)
     for gauge in gauges:
         shown.setdefault(gauge.object_name, 0)
-    with suppress(LookupError):
-        for gauge in gauges:
-            shown[gauge.object_name] = gauge.shows(context) if active else 0
+    for gauge in gauges:
+        try:
+            shown[gauge.object_name] = gauge.shows(context, design) if active else 0
+        except LookupError:
+            if design.update_gauges:
+                return
+            del shown[gauge.object_name]
 
 
 class CountingContext(ControllerContext):
@@ -190,8 +218,8 @@ class CountingContext(ControllerContext):
         super().__init__(state)
         self._design, self._imbalanced = design, 0
 
-    def preferred_replica_imbalance_count(self) -> int:
-        """The number as kept."""
+    def preferred_replica_imbalance_count(self, include_deleted: bool = False) -> int:
+        """The number as kept: without partitions to be deleted."""
         return self._imbalanced
 
     def is_imbalanced(self, partition: TopicPartition) -> bool:

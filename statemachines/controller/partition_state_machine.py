@@ -379,7 +379,7 @@ class PartitionStateMachine(ZkStateMachine):
         elected = elect(replicas, leader_and_isr.isr, live, shutting_down=leaving, unclean=unclean)
         if elected.leader is None or elected.isr is None:
             return None
-        if elected.unclean and self.mark_unclean is not None:
+        if elected.unclean and self.design.count_unclean_elections and self.mark_unclean is not None:
             self.mark_unclean()
         new = leader_and_isr.new_leader_and_isr(elected.leader, elected.isr)
         if elected.unclean and self.design.leader_recovery:

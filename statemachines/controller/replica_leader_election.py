@@ -127,6 +127,9 @@ class ReplicaLeaderElection(EventDriver):
     def process_unclean_leader_election_enable(self, topic: TopicName | None = None) -> Calls:
         """Unclean elections are now permitted, for a topic or by default.
 
+        Not modelled: until 2.2.0 a broker queues the event before it changes its own default, so the election may
+        still find the old one [KAFKA-7976, 2.2.1].
+
         [TopicUncleanLeaderElectionEnable, UncleanLeaderElectionEnable]
         """
         return self.trigger_online_partition_state_change(topic)

@@ -138,13 +138,13 @@ class TopicChanges(TopicDeletionManager):
     # Deletions.
 
     def _deletions_changed(self, topics: Sequence[TopicName]) -> Calls:
+        if not self.delete_topic_enable:
+            return self.remove_disabled_deletions(tuple(topics))
         there = tuple(topic for topic in topics if topic in self.context.state.all_topics)
         gone = tuple(topic for topic in topics if topic not in self.context.state.all_topics)
         return (*self.zk_client.delete_topic_deletions(gone), call(self._delete_topics, there))
 
     def _delete_topics(self, topics: tuple[TopicName, ...]) -> Calls:
-        if not self.delete_topic_enable:
-            return self.zk_client.delete_topic_deletions(topics)
         if not topics:
             return ()
         moving = {partition.topic for partition in self.context.state.partitions_being_reassigned}

@@ -58,10 +58,14 @@ class TopicDeletionManager(EventDriver):
         """Queue these topics for deletion, and mark these as ineligible, when a controller takes over [init]."""
         topics = tuple(sorted(topics))
         if not self.delete_topic_enable:
-            return self.zk_client.delete_topic_deletions(topics)
+            return self.remove_disabled_deletions(topics)
         self.context.queue_topic_deletion(topics)
         self.mark_topic_ineligible_for_deletion(ineligible)
         return ()
+
+    def remove_disabled_deletions(self, topics: tuple[TopicName, ...]) -> Calls:
+        """Topics cannot be deleted: remove the nodes that request their deletion."""
+        return self.zk_client.delete_topic_deletions(topics) if self.design.remove_disabled_deletions else ()
 
     def try_topic_deletion(self) -> Calls:
         """Resume deletions at the end of a failover."""

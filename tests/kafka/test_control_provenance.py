@@ -22,7 +22,7 @@ from statemachines.controller.control_design import ControlDesign, control_desig
 from tests.kafka.conftest import RealControllers
 from tests.kafka.control_sequences import Drawing
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing, SettledDrawing
-from tests.kafka.test_controller_beside import MOVED_AND_GONE, WITHOUT_CHANNELS
+from tests.kafka.test_controller_beside import MOVED_AND_GONE, UNCLEAN, WITHOUT_CHANNELS
 from tests.kafka.test_idle_controller_beside import (
     ADDED,
     AS_ASKED,
@@ -30,6 +30,8 @@ from tests.kafka.test_idle_controller_beside import (
     LEADERLESS,
     LEFT_BEHIND,
     TO_BE_DELETED,
+    WAITS,
+    WITHOUT_LEADER,
 )
 from tests.kafka.test_state_machines_beside import TRIGGERED_AGAIN
 
@@ -90,8 +92,12 @@ CASES: Mapping[Compared, list[list[ControlCommand]]] = {
         MOVED_AND_GONE,
         WITHOUT_CHANNELS,
         DROPPED,
+        UNCLEAN,
     ],
-    Compared.SettledController: [ADDED, AS_ASKED, TO_BE_DELETED, LEADERLESS, LEFT_BEHIND, ELECTED_THOUGH_DELETED],
+    Compared.SettledController: [
+        *(ADDED, AS_ASKED, TO_BE_DELETED, LEADERLESS, LEFT_BEHIND, ELECTED_THOUGH_DELETED),
+        *(WAITS, WITHOUT_LEADER),
+    ],
 }
 ObservedSequences = Sequence[tuple[Sequence[ControlCommand], Sequence[Any]]]
 """Sequences, each with Kafka's observations."""

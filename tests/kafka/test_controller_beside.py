@@ -312,6 +312,15 @@ def test_until_1_1_a_topic_stays_that_is_to_be_deleted_before_a_controller_has_s
 
 ON_BOTH: ControlCommand = and_all({"do": "create_topic", "topic": "e", "partitions": {"0": [1, 2]}})
 DIES, RETURNS = (and_all({"do": what, "brokers": [1]}) for what in ("die", "register"))
+UNCLEAN: list[ControlCommand] = [
+    *COMES_FIRST,
+    and_all({"do": "register", "brokers": [1, 2]}),
+    ON_BOTH,
+    and_all({"do": "configure", "topic": "e", "unclean": True}),
+    and_all({"do": "leader_writes", "partition": "e-0", "isr": [1]}),
+    DIES,
+]
+"""Broker 2 has left the ISR when broker 1 dies; the topic's configuration may allow it to lead."""
 GOES_AND_COMES: list[ControlCommand] = [
     and_all({"do": "wait"}),
     and_all({"do": "register", "brokers": [1, 2]}),
@@ -407,15 +416,8 @@ def test_topics_with_equally_many_replicas_to_delete_count_once(
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_an_unclean_election_is_marked(real_controllers: RealControllers, release: str) -> None:
-    """Broker 2 has left the ISR when broker 1 dies; a topic's configuration may allow it to lead."""
-    sequence = [
-        and_all({"do": "register", "brokers": [1, 2]}),
-        ON_BOTH,
-        and_all({"do": "configure", "topic": "e", "unclean": True}),
-        and_all({"do": "leader_writes", "partition": "e-0", "isr": [1]}),
-        DIES,
-    ]
-    ours = compare(*asked(real_controllers(release), *COMES_FIRST, *sequence), release)
+    """Of a broker that has left the ISR."""
+    ours = compare(*asked(real_controllers(release), *UNCLEAN), release)
     assert ours.controller.stats.unclean_leader_election_rate == 1
 
 

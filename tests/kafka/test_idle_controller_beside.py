@@ -1,7 +1,7 @@
 """A whole controller of 0.10, 0.11 or 1.0 beside Kafka's own: generated sequences of events, and single cases.
 
 After each command, when nothing is left to do, these are equal: the controller's id, the context, every node of
-ZooKeeper with its version, the requests to each broker, and the answers to brokers.
+ZooKeeper with its version, the requests to each broker, the answers to brokers, and the metrics.
 """
 
 from __future__ import annotations
@@ -103,6 +103,17 @@ LEFT_BEHIND: list[ControlCommand] = [
     {"do": "ask_deletion", "topic": "h"},
     {"do": "vacate"},
 ]
+WAITS: list[ControlCommand] = [
+    *(*CLUSTER, {"do": "die", "brokers": [2]}),
+    {"do": "ask_deletion", "topic": "c"},
+    *({"do": "depose"}, {"do": "vacate"}),
+]
+"""A deletion waits for broker 2, and another controller has taken over."""
+WITHOUT_LEADER: list[ControlCommand] = [
+    {"do": "wait"},
+    {"do": "create_topic", "topic": "c", "partitions": {"15": [2]}},
+]
+"""Broker 2 is not there."""
 BOUNCED: list[ControlCommand] = [*CLUSTER, {"do": "bounce", "brokers": [2]}]
 IMBALANCED: list[ControlCommand] = [
     {"do": "wait"},
@@ -238,6 +249,24 @@ def test_a_preferred_leader_of_what_is_to_be_deleted(real_controllers: RealContr
     ours = compare_all(real_controllers, [ELECTED_THOUGH_DELETED], release)
     known = ours.context.state.partition_leadership_info[TopicPartition("c", 15)]
     assert known.leader_and_isr.leader_epoch == (4 if release == "0.10.2.2" else 3)
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_partitions_to_be_deleted_are_not_offline(real_controllers: RealControllers, release: str) -> None:
+    """A deletion waits for a broker, also for the next controller."""
+    sequences = [CLUSTER + [{"do": "die", "brokers": [2]}], WAITS]
+    before, after = (compare_all(real_controllers, [sequence], release) for sequence in sequences)
+    name = "kafka.controller:type=KafkaController,name=OfflinePartitionsCount"
+    assert (before.shown[name], after.shown[name]) == (2, 0)
+
+
+@pytest.mark.parametrize(("release", "is_read"), [("0.10.2.2", False), ("0.11.0.3", True), ("1.0.2", True)])
+def test_until_0_10_the_imbalance_is_not_read_while_a_partition_has_never_led(
+    real_controllers: RealControllers, release: str, is_read: bool
+) -> None:
+    """Its gauge throws an exception."""
+    ours = compare_all(real_controllers, [WITHOUT_LEADER], release)
+    assert ("kafka.controller:type=KafkaController,name=PreferredReplicaImbalanceCount" in ours.shown) is is_read
 
 
 class FailingOver(IdleControllerBeside):

@@ -84,6 +84,9 @@ def test_an_invalid_release_is_refused() -> None:
          "It is so (1.0 to 3.0)."),
         (KafkaChange(sentence="It is so", before=True, since={"1.1.0": False, "2.0.1": True}),
          "It is so (not from 1.1 to 2.0.0)."),
+        (control.COUNT_UNCLEAN_ELECTIONS,
+         "An election of a leader that was not in sync is counted [UncleanLeaderElectionsPerSec] (not in 1.1.0, "
+         "KAFKA-6752)."),
         (KafkaChange(sentence="How it is", before="a", since={"1.0.0": "b"}), "How it is."),
     ],
 )  # fmt: skip
@@ -140,6 +143,7 @@ def test_the_default_release_is_the_newest() -> None:
     [
         (elections.REINIT_ONLY_IF_EXPIRED, "2.7.2", "2.8.0"),
         (elections.REINIT_ONLY_IF_EXPIRED, "3.0.0", "3.0.1"),
+        (control.COUNT_UNCLEAN_ELECTIONS, "1.1.0", "1.1.1"),
         (control.REBALANCE_TOGETHER, "2.0.0", "2.0.1"),
         (control.ALLOW_REQUEUED_DELETION, "3.2.0", "3.2.1"),
         (receiving.STOP_AT_SAME_EPOCH, "3.4.0", "3.4.1"),
@@ -195,7 +199,7 @@ def test_a_line_can_be_looked_up() -> None:
         for line in recorded.provenance.by_source:
             assert re.fullmatch(r"\d+(\.\d+){2,3}", line.tag), line
             assert re.fullmatch(r"[A-Z]\w+\.(scala|java)", line.file), line
-            assert re.fullmatch(r"[a-z]\w+", line.method), line
+            assert re.fullmatch(r"[A-Za-z]\w+", line.method), line
             assert line.number > 0
 
 

@@ -31,8 +31,9 @@ REASSIGNMENT = b'{"partitions":[{"topic":"t","partition":0,"replicas":[1,1]}]}'
 def healthy(release: str) -> Cluster:
     """A cluster with two topics, at rest."""
     cluster = Cluster((1, 2, 3), release)
-    cluster.create_topic("t", {0: (1, 2, 3), 1: (3,), **dict.fromkeys(range(2, 11), (2, 1))})
-    cluster.create_topic("u", {0: (3, 1)})
+    cluster.create_topic("t", {0: (1, 2), 1: (3, 1), **dict.fromkeys(range(2, 11), (2, 1))})
+    cluster.create_topic("u", {0: (3, 1, 2)})
+    cluster.create_topic("v", {0: (3,)})
     cluster.allow_unclean("u")
     cluster.settle()
     return cluster

@@ -250,7 +250,7 @@ def test_an_empty_isr_needs_an_unclean_election(release: str, unclean: bool | No
     "event, release, instead",
     [
         (AllowUnclean(), "0.10.2", "reads it when its broker starts: use --unclean-default"),
-        (AllowUnclean(), "1.1", "keeps the value from its own election: use --unclean-default"),
+        (AllowUnclean(), "1.1", "reads it at its next election: use --unclean-default"),
         (
             AllowUnclean("t"),
             "1.0",

@@ -176,13 +176,21 @@ def test_a_move_to_a_dead_broker_waits_or_is_refused() -> None:
 
 @rows("release", ["0.10.2", "1.0", "2.3"])
 def test_a_second_plan_is_refused_while_a_partition_moves_until_2_3(release: str) -> None:
-    """The tool does not overwrite an existing node, so the first plan stays intact."""
-    waits, second = Reassign({T0: (3, 2)}), Reassign({T0: (1, 4)})
-    prediction = what_if(cluster(status(1, 2)), Crash(3), waits, second, release=release)
+    """The tool does not overwrite an existing node, so the first plan stays intact, and waits for a leader."""
+    waits, second = Reassign({T0: (3, 2)}), Reassign({T0: (3, 4)})
+    begun = replace(cluster(status(1, 2, isr=(1,))), default_unclean=False)
+    prediction = what_if(begun, Crash(1), waits, second, release=release)
     [refused] = prediction.steps[2]
     assert refused == Failed("the reassignment is refused: another one is under way in /admin/reassign_partitions")
     [change] = prediction.changes
     assert change.after.assignment == ReplicaAssignment((3, 2, 1))
+
+
+@rows("release, refused", [("0.10.2", False), ("0.11", True), ("2.3", True)])
+def test_the_tool_refuses_dead_brokers_from_0_11_to_2_3(release: str, refused: bool) -> None:
+    """KAFKA-5161."""
+    prediction = what_if(cluster(status(1, 2)), Crash(3), Reassign({T0: (3, 2)}), release=release)
+    assert (Failed("the reassignment is refused: broker 3 is not registered") in prediction.steps[1]) is refused
 
 
 def test_events_happen_in_their_order() -> None:

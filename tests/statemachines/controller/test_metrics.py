@@ -63,8 +63,12 @@ def test_only_a_live_controller_has_gauges() -> None:
         cluster.metrics(2)
 
 
-def test_an_unclean_election_counts_until_the_process_ends() -> None:
-    cluster = Cluster((1, 2, 3), unclean=True)
+UNCLEAN = STATS + "UncleanLeaderElectionsPerSec"
+
+
+def elected_uncleanly(release: str) -> Cluster:
+    """Broker 1 is controller, and broker 3 leads, which was not in sync."""
+    cluster = Cluster((1, 2, 3), release, unclean=True)
     cluster.create_topic("t", {0: (2, 3)})
     cluster.settle()
     for broker in (3, 2):
@@ -72,11 +76,73 @@ def test_an_unclean_election_counts_until_the_process_ends() -> None:
         cluster.settle()
     cluster.restart(3)
     cluster.settle()
-    unclean = STATS + "UncleanLeaderElectionsPerSec"
-    assert cluster.metrics(1)[unclean] == 1
+    assert cluster.partition("t", 0).leader == 3
+    return cluster
+
+
+def test_an_unclean_election_counts_until_the_process_ends() -> None:
+    cluster = elected_uncleanly("3.9")
+    assert cluster.metrics(1)[UNCLEAN] == 1
     cluster.crash(1)
     cluster.restart(1)
-    assert cluster.metrics(1)[unclean] == 0
+    assert cluster.metrics(1)[UNCLEAN] == 0
+
+
+@rows("release, counted", [("1.0.2", 1), ("1.1.0", 0), ("1.1.1", 1), ("2.0.0", 1)])
+def test_an_unclean_election_is_not_counted_in_1_1_0(release: str, counted: int) -> None:
+    """KAFKA-6752."""
+    assert elected_uncleanly(release).metrics(1)[UNCLEAN] == counted
+
+
+OFFLINE, IMBALANCE = GAUGE + "OfflinePartitionsCount", GAUGE + "PreferredReplicaImbalanceCount"
+
+
+@rows(
+    "release, waiting, taken_over",
+    [
+        ("0.10.1.0", (1, 1), (1, 1)),
+        ("0.10.1.1", (1, 1), (1, 1)),
+        ("0.10.2.0", (0, 0), (0, 0)),
+        ("0.11.0.0", (0, 0), (0, 0)),
+        ("2.0", (0, 0), (0, 0)),
+        ("2.1.0", (0, 0), (1, 0)),
+        ("2.6", (0, 0), (1, 0)),
+        ("2.7.0", (0, 0), (1, 0)),
+        ("3.2.0", (0, 0), (1, 0)),
+        ("3.9", (0, 0), (1, 0)),
+    ],
+)
+def test_a_deletion_that_waits_for_a_dead_leader(
+    release: str, waiting: tuple[int, int], taken_over: tuple[int, int]
+) -> None:
+    """The gauges of offline and imbalanced partitions, before and after a failover. KAFKA-4441."""
+    cluster = Cluster((1, 2, 3), release, delete_topic_enable=True)
+    cluster.create_topic("t", {0: (3,)})
+    cluster.settle()
+    cluster.crash(3)
+    cluster.settle()
+    assert (cluster.metrics(1)[OFFLINE], cluster.metrics(1)[IMBALANCE]) == (1, 1)
+    cluster.delete_topic("t")
+    cluster.settle()
+    assert (cluster.metrics(1)[OFFLINE], cluster.metrics(1)[IMBALANCE]) == waiting
+    cluster.crash(1)
+    cluster.settle()
+    assert (cluster.metrics(2)[OFFLINE], cluster.metrics(2)[IMBALANCE]) == taken_over
+
+
+@rows("release, is_read", [("0.10.1", False), ("0.10.2", False), ("0.11.0.0", True), ("3.9", True)])
+def test_the_imbalance_cannot_be_read_in_0_10_while_a_partition_has_never_led(release: str, is_read: bool) -> None:
+    """The other gauges can."""
+    cluster = Cluster((1, 2), release)
+    cluster.crash(2)
+    cluster.settle()
+    cluster.create_topic("t", {0: (2,)})
+    cluster.settle()
+    assert (IMBALANCE in cluster.metrics(1)) is is_read
+    assert OFFLINE in cluster.metrics(1)
+    cluster.restart(2)
+    cluster.settle()
+    assert cluster.metrics(1)[IMBALANCE] == 0
 
 
 def test_queue_gauges_count_waiting_and_taken_requests() -> None:

@@ -30,6 +30,7 @@ final class ControllerRunner implements AutoCloseable {
     private final ScriptedCluster cluster = new ScriptedCluster(ensemble);
     private final Meanwhile meanwhile = new Meanwhile(ensemble, cluster::perform, sent -> true);
     private final Observation observation = new Observation();
+    private final ShownMetrics metrics = new ShownMetrics();
     private final ZkUtils client;
     private final CapturedBatch.Controller controller;
     private final ZkEventThread listeners;
@@ -139,6 +140,7 @@ final class ControllerRunner implements AutoCloseable {
         ControllerContext context = controller.controllerContext();
         Machines.observe(observation, controller, BrokerEpochs.live(context));
         observation.put("being_reassigned", Observation.texts(context.partitionsBeingReassigned().keySet()));
+        metrics.observe(observation);
         observation.put("checks", checks.observe());
         observation.put("active", Json.array()
             .add(controller.isActive())
