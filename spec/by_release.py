@@ -71,6 +71,8 @@ def release_named(name: str, known: Mapping[str, Any]) -> str:
         UsageError: there is no such release.
     """
     own = tuple(known)
+    if not own:
+        raise UsageError(f"release {name}: the system has no releases; leave this option out")
     if name in own:
         return name
     try:
@@ -80,7 +82,7 @@ def release_named(name: str, known: Mapping[str, Any]) -> str:
             raise UsageError(str(unknown)) from None
         line = ""
     if line not in own:
-        raise UsageError(f"no release is called {name}; there are {', '.join(own) or 'none'}")
+        raise UsageError(f"no release is called {name}; there are {', '.join(own)}")
     exact = Release(name).exact
     return exact if known.get(exact, known[line]) != known[line] else line
 

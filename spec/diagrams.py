@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from spec.atlas.anomalies import anomalies, anomaly_named
+from spec.atlas.anomalies import Anomaly, anomalies_meant, anomaly_named
 from spec.by_release import RELEASES, release_named
 from spec.checking.check import check, silent
 from spec.checking.exploration import OnProgress
 from spec.controller_life import transitions
 from spec.language.errors import UsageError
+from spec.language.naming import one_meant
 from spec.reports import sequence_diagram
 from statemachines.drawing import controller_diagram, table_diagrams
 
@@ -50,26 +51,28 @@ def draw(what: str, form: str, release: str | None = None, on_progress: OnProgre
     Raises:
         UsageError: there is no such diagram, release or format.
     """
-    if what in {each.id for each in anomalies()}:
-        return _anomaly(what, form, release, on_progress)
-    if what not in NAMES:
+    table_or_life = one_meant(what, NAMES)
+    if table_or_life is None and anomalies_meant(what):
+        return _anomaly(anomaly_named(what), form, release, on_progress)
+    if table_or_life is None:
         raise UsageError(f"there is no diagram {what}; there are {', '.join(NAMES)}, and the anomalies: B1, K1, ...")
     named = release and release_named(release, dict.fromkeys(RELEASES))
-    if what == "controller":
+    if table_or_life == "controller":
         named = named or RELEASES[-1]
         life = controller_diagram.picture_of(named, transitions(named, on_progress))
         return controller_diagram.FORMATS[form](life)
-    table = table_diagrams.DIAGRAMS[what]
+    table = table_diagrams.DIAGRAMS[table_or_life]
     return table_diagrams.FORMATS[form](table.at(named) if named else table)
 
 
-def _anomaly(what: str, form: str, release: str | None, on_progress: OnProgress) -> str:
+def _anomaly(row: Anomaly, form: str, release: str | None, on_progress: OnProgress) -> str:
     """The sequence diagram of an anomaly."""
     if release is not None:
-        raise UsageError(f"{what} is always drawn in the release of its row; --release is for tables and lives")
+        raise UsageError(f"{row.id} is always drawn in the release of its row; --release is for tables and lives")
     if form not in sequence_diagram.FORMATS:
-        raise UsageError(f"{what} --format {form}: a sequence diagram can be {' or '.join(sequence_diagram.FORMATS)}")
-    row = anomaly_named(what)
+        raise UsageError(
+            f"{row.id} --format {form}: a sequence diagram can be {' or '.join(sequence_diagram.FORMATS)}"
+        )
     found = check(row.specification("off"), properties=[row.property], on_progress=on_progress).counterexample
     assert found is not None, "each row of the atlas has a counterexample without its switch"
     return sequence_diagram.FORMATS[form](found)

@@ -94,7 +94,7 @@ class Release:
         if meant is None:
             line = name.rpartition(".")[0]
             known = f"of {line} there are {', '.join(_BEGUN[line])}" if line in _BEGUN else _THERE_ARE
-            raise UnknownRelease(f"no release is called {name}; {known}{_older(name)}")
+            raise UnknownRelease(f"no release is called {name}; {known}{_beyond(name)}")
         object.__setattr__(self, "numbers", numbers(meant))
 
     @property
@@ -111,10 +111,13 @@ class Release:
         return self.line if self.exact == EXACT[self.line][-1] else self.exact
 
 
-def _older(name: str) -> str:
-    """A hint for a release that is older than all of these; empty for others."""
-    is_number = all(part.isdecimal() for part in name.split("."))
-    is_older = is_number and numbers(name) < numbers(EXACT[RELEASES[0]][0])
+def _beyond(name: str) -> str:
+    """A hint for a release that is older or newer than all of these; empty for others."""
+    if not all(part.isdecimal() for part in name.split(".")):
+        return ""
+    if numbers(name) >= (4,):
+        return f". Kafka {name} has no ZooKeeper; the last release with ZooKeeper is {RELEASES[-1]}"
+    is_older = numbers(name) < numbers(EXACT[RELEASES[0]][0])
     return f". Kafka {name} is older than the modelled releases; the nearest is {RELEASES[0]}" if is_older else ""
 
 

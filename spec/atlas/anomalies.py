@@ -21,6 +21,7 @@ from spec.checking.model import EvaluationFailed
 from spec.checking.result import EXIT_CODES, BaseResult, KnownViolation, violated
 from spec.checking.values.text import show
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
+from spec.language.naming import meant
 from spec.language.specification import Specification
 from statemachines.changes import CHANGES
 
@@ -231,13 +232,21 @@ def _dated(row: Anomaly, came_with: Mapping[str, Any]) -> Anomaly:
     return replace(row, fixed_in=fixed_in, since=None if fixed_in else change.first(row.off))
 
 
+def anomalies_meant(name: str) -> tuple[Anomaly, ...]:
+    """The anomaly with this id, or the anomalies with this ticket; without any, an empty tuple."""
+    known = {each.id: each for each in anomalies()}
+    return tuple(known[each] for each in meant(name, known, ((row.ticket, row.id) for row in known.values())))
+
+
 def anomaly_named(name: str) -> Anomaly:
-    """The anomaly with this id.
+    """The anomaly with this id or ticket.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is none, or there are several with this ticket.
     """
-    known = {each.id: each for each in anomalies()}
-    if name not in known:
-        raise UsageError(f"no anomaly is called {name}; there are {', '.join(known) or 'none'}")
-    return known[name]
+    found = anomalies_meant(name)
+    if not found:
+        raise UsageError(f"no anomaly is called {name}; there are {', '.join(row.id for row in anomalies())}")
+    if len(found) > 1:
+        raise UsageError(f"{name} is the ticket of {', '.join(row.id for row in found)}; name one of them")
+    return found[0]

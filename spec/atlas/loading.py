@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,9 +26,12 @@ from spec.language.errors import (
     shortened,
 )
 from spec.language.identity import is_same_value
+from spec.language.naming import one_meant
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
 from spec.systems import SYSTEMS
+
+_TICKET = re.compile(r"\b(?:KAFKA|KIP)-[0-9]+\b")
 
 
 def system_named(name: str) -> type[Specification]:
@@ -39,7 +43,7 @@ def system_named(name: str) -> type[Specification]:
         UsageError: there is no such specification.
         SpecificationError: the specification is malformed.
     """
-    place, _, cls = SYSTEMS.get(name, name).rpartition(":")
+    place, _, cls = SYSTEMS.get(one_meant(name, SYSTEMS) or name, name).rpartition(":")
     if name.endswith(".py"):
         place, cls = name, ""
     if place.endswith(".py"):
@@ -47,14 +51,20 @@ def system_named(name: str) -> type[Specification]:
     elif all(part.isidentifier() for part in [*place.split("."), cls]):
         module = _module(place)
     else:
+        file = f"{name}.py"
         raise UsageError(
-            f"no system is called {name}; there are {', '.join(SYSTEMS)}, or a specification of your own as "
-            "path/to/file.py:Class or package.module:Class"
+            f"no system is called {name}; "
+            + (
+                f"write {file} for the file here"
+                if Path(file).is_file()
+                else f"there are {', '.join(SYSTEMS)}, or a "
+                "specification of your own as path/to/file.py:Class or package.module:Class"
+            )
         )
     own = _specifications(module)
     if name.endswith(".py") and len(own) == 1:
         cls = own[0]
-    found = getattr(module, cls, None)
+    found = getattr(module, one_meant(cls, own) or cls, None)
     if not (isinstance(found, type) and issubclass(found, Specification) and found is not Specification):
         wrong = f"{place} has no specification {cls}" if cls else f"{place} is a file: write {place}:Class"
         raise UsageError(f"{wrong}; it has {', '.join(own) or 'none'}")
@@ -212,6 +222,8 @@ def specification(
     variant, before = system, None
     while variant is not before:
         before, known = variant, variant.constants()
+        tickets = [(ticket, name) for name, it in known.items() for ticket in _TICKET.findall(it.doc) if it.switch]
+        wishes = [wish._replace(name=one_meant(wish.name, known, tickets) or wish.name) for wish in wishes]
         asked = _agreed([wish for wish in wishes if wish.name in known], known)
         variant = before.variant_for(**{**begun, **asked})
     for wish in wishes:

@@ -18,6 +18,8 @@ from spec.checking.traces.paths import trace, traced_failures
 from spec.checking.traces.trace import Trace
 from spec.checking.watchdog import Watchdog
 from spec.language.errors import UsageError
+from spec.language.naming import one_meant
+from spec.language.specification import without_word
 
 CONTINUE_HINTS: Final[Mapping[str, str]] = {
     "memory": "; --engine spark goes further, with its states on disk, and so does a larger --memory",
@@ -82,7 +84,7 @@ def check(
     if accepted and (named or show is not None):
         raise UsageError("accept_vacuous: it has no effect with properties or show, under which nothing is vacuous")
     model = Model(subject, None if show is None else Goal.of(subject, show), folds)
-    _require_that_may_be_vacuous(model, accepted)
+    accepted = _that_may_be_vacuous(model, accepted)
     _judge_the_first_state(model)
     bounds = arguments.as_bound("max_states", max_states), arguments.as_bound("max_depth", max_depth)
     options = Options(selected_numbers(model, named, deadlock), keep_going, *bounds, symmetry)
@@ -104,18 +106,29 @@ def check(
     return replace(result, profile=profile_of(model, evaluating, found.learned)) if profile else result
 
 
-def _require_that_may_be_vacuous(model: Model, names: Iterable[str]) -> None:
-    """Require that these are actions and witnesses.
+def _that_may_be_vacuous(model: Model, names: Iterable[str]) -> tuple[str, ...]:
+    """The actions and witnesses of these names.
 
     Raises:
         UsageError: one is neither.
     """
     witnesses = [each.name for each in model.properties if each.kind == "sometimes"]
     known = [*(each.name for each in model.actions), *witnesses]
-    for name in names:
-        if name not in known:
-            what = f"{model.specification.name} has no action or witness {name}"
-            raise UsageError(f"{what}; it has {', '.join(known)}")
+    return tuple(_named(name, known, model, "action or witness") for name in names)
+
+
+def _named(
+    written: str, known: Sequence[str], model: Model, what: str, labels: Sequence[tuple[str, str]] = ()
+) -> str:
+    """The name that a person means, among these of a specification; labels are what documentation begins with.
+
+    Raises:
+        UsageError: there is none, or there are several.
+    """
+    name = one_meant(written, known, labels)
+    if name is None:
+        raise UsageError(f"{model.specification.name} has no {what} {written}; it has {', '.join(known)}")
+    return name
 
 
 def _judge_the_first_state(model: Model) -> None:
@@ -153,10 +166,9 @@ def selected_numbers(model: Model, named: tuple[str, ...], deadlock: bool) -> tu
     if model.goal is not None:
         return model.numbers([TYPE_OK, model.goal.written])
     known = [each.name for each in model.properties]
-    for name in named:
-        if name not in known:
-            raise UsageError(f"{model.specification.name} has no property {name}; it has {', '.join(known)}")
-    wanted = {TYPE_OK, *(named or [name for name in known if name != DEADLOCK])}
+    labels = [(each.doc.partition(":")[0], each.name) for each in model.properties]
+    asked = [_named(name, known, model, "property", labels) for name in named]
+    wanted = {TYPE_OK, *(asked or [name for name in known if name != DEADLOCK])}
     if deadlock or (model.specification.deadlock and not named):
         wanted.add(DEADLOCK)
     return model.numbers(wanted)
@@ -275,7 +287,9 @@ def _verdict(model: Model, found: Exploration, broken: Sequence[int], never: Seq
         elsewhere = CONTINUE_HINTS.get(found.ended, "")
         going_on = f"; {found.kept}" if found.kept else elsewhere
         return "bounded", f"the bound on {found.ended} was reached{going_on}"
-    return ("vacuous", "; ".join(never)) if never else ("holds", "")
+    if not never:
+        return "holds", ""
+    return "vacuous", "; ".join(filter(None, (*never, without_word(type(model.specification)))))
 
 
 def _unreached(

@@ -13,9 +13,10 @@ from functools import partial
 from typing import Any
 
 from spec.checking.values.expression import NotKnown, function_of
-from spec.checking.values.step_patterns import matching_steps, parameters_in
+from spec.checking.values.step_patterns import action_meant, matching_steps, parameters_in
 from spec.language.errors import UsageError
 from spec.language.instances import Instances
+from spec.language.naming import one_meant
 from spec.language.rules import Property
 from spec.language.specification import Specification
 from spec.language.state import State
@@ -46,9 +47,10 @@ class Goal:
                 Python, or with an unknown name.
         """
         written = " ".join(map(str.strip, written.strip().splitlines()))
-        if _witness(specification, written) is not None:
-            return cls(written)
+        if witness := one_meant(written, _witnesses(specification)):
+            return cls(witness)
         action, parameters = parameters_in(written) or (written, {})
+        action = action_meant(action, specification.actions)
         named = frozenset(each.name for each in specification.actions if action in (each.name, each.rule))
         if not named:
             return cls(written, _predicate(specification, written))
@@ -83,14 +85,11 @@ class Goal:
                 if each.name in self.actions
             }
             return Property(self.written, "sometimes", doc, True, Instances({}, partial(_is_taken, meant)))
-        found = _witness(specification, self.written)
-        assert found is not None
-        return found
+        return _witnesses(specification)[self.written]
 
 
-def _witness(specification: Specification, name: str) -> Property | None:
-    found = (each for each in specification.properties if each.name == name and each.kind == "sometimes")
-    return next(found, None)
+def _witnesses(specification: Specification) -> dict[str, Property]:
+    return {each.name: each for each in specification.properties if each.kind == "sometimes"}
 
 
 def _is_taken(values: Mapping[str, Mapping[str, tuple[Any, ...]]], before: State, step: Step, after: State) -> bool:

@@ -35,6 +35,7 @@ from spec.language.errors import (
 from spec.language.instances import NO_INSTANCES, Instance, within
 from spec.language.ranges import Present
 from spec.language.rules import Action, Property
+from spec.language.specification import without_word
 from spec.language.state import Layout, State, Values, Window
 from spec.language.words import Step
 
@@ -204,7 +205,8 @@ class Model:
         self.layout = Layout(specification.variables, specification.states)
         self.actions = specification.actions
         if not self.actions:
-            raise SpecificationError(f"{specification.name}: it has no action")
+            hint = without_word(type(specification))
+            raise SpecificationError(f"{specification.name}: it has no action{hint and f'; {hint}'}")
         self.hidden_state = HiddenState(specification)
         type_ok = Property(TYPE_OK, "invariant", "Every variable holds a value of its domain.", False, NO_INSTANCES)
         deadlock = Property(DEADLOCK, "invariant", "In every state some action is enabled.", False, NO_INSTANCES)

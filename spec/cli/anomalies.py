@@ -51,19 +51,21 @@ def anomalies(
 ) -> None:
     """List the atlas of anomalies: what went wrong in Kafka, and the switch that prevents each.
 
-    With ID, explore that anomaly twice: with the switch off the property breaks, with the switch on it holds. Exits 0
-    if both outcomes are as recorded, 12 if one differs, 20 if a bound stopped one, and 130 if interrupted.
+    With ID, explore that anomaly twice: with the switch off the property breaks, with the switch on it holds. ID may
+    be a ticket; if it is the ticket of several anomalies, they are listed. Exits 0 if both outcomes are as recorded,
+    12 if one differs, 20 if a bound stopped one, and 130 if interrupted.
     """
-    from spec.atlas.anomalies import Outcome, anomaly_named
+    from spec.atlas.anomalies import Outcome, anomalies_meant, anomaly_named
     from spec.atlas.anomalies import anomalies as recorded
     from spec.atlas.catalogue import atlas
     from spec.checking.traces.lines import Line
 
-    if id is None:
+    if id is None or len(rows := anomalies_meant(id)) > 1:
         for name in ("engine", "driver_level", "workers", "memory", "max_states", "max_depth", "brief"):
             if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
                 raise click.UsageError(f"--{name.replace('_', '-')} needs the ID of an anomaly to explore")
-        print_result(json.dumps([row.to_json() for row in recorded()]) if as_json else atlas(recorded()))
+        listed = recorded() if id is None else rows
+        print_result(json.dumps([row.to_json() for row in listed]) if as_json else atlas(listed))
         return
     require_one_form(brief, as_json)
     row = anomaly_named(id)

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from spec.cli.options import OUTPUT, TEXT, single_value
-from spec.cli.output import write_output
+from spec.cli.options import OUTPUT, TEXT, format_of, single_value
+from spec.cli.output import form_of, write_output
 
 if TYPE_CHECKING:
     from spec.checking import Statistics
+
+FORMS: Final = ("mermaid", "dot", "svg")
 
 
 @click.command(short_help="Draw WHAT: partition, replica, controller, or an anomaly by its ID.")
 @click.argument("what", type=TEXT)
 @single_value("--release", type=TEXT, metavar="R", help="The release of Kafka, such as 2.0.")
-@single_value(
-    "--format",
-    "form",
-    type=click.Choice(["mermaid", "dot", "svg"]),
-    default="mermaid",
-    show_default=True,
-    help="The format of the drawing.",
-)
+@format_of(FORMS)
 @OUTPUT
-def diagram(what: str, release: str | None, form: str, output: Path | None) -> None:
+def diagram(what: str, release: str | None, form: str | None, output: Path | None) -> None:
     """Draw WHAT: the transition table of a partition or a replica, the life of a controller, or an anomaly by its ID,
     as a sequence diagram (mermaid or svg).
 
@@ -38,6 +33,7 @@ def diagram(what: str, release: str | None, form: str, output: Path | None) -> N
 
     if what.endswith(".json"):
         raise click.UsageError(f"{what} is a saved trace: draw it with `kafkaspec sequence {what}`")
+    form = form_of(output, form, FORMS)
     with Progress() as progress:
 
         def compiling(statistics: Statistics) -> None:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+from typing import Final
 
 import click
 
-from spec.cli.options import AS_JSON, TEXT, single_value
+from spec.cli.options import AS_JSON, TEXT, OfBrokers, single_value
 from spec.cli.streams import print_result
 
+NO_LEADER: Final = 12
+"""The exit code of `what-if` for a partition without a leader."""
 
-@click.command()
+
+@click.command(cls=OfBrokers)
 @click.argument(
-    "strategy", metavar="STRATEGY", type=click.Choice(["offline", "reassign", "preferred", "controlled-shutdown"])
+    "strategy",
+    metavar="STRATEGY",
+    type=click.Choice(["offline", "reassign", "preferred", "controlled-shutdown"], case_sensitive=False),
 )
 @single_value("--replicas", type=TEXT, required=True, metavar="1,2,3", help="The assigned replicas (AR), in order.")
 @single_value("--isr", required=True, metavar="2,3", help="The in-sync replicas, in order; '' for none.")
@@ -31,7 +38,8 @@ def elect(
 ) -> None:
     """Say which leader the controller would elect.
 
-    STRATEGY is the reason for the election: offline, reassign, preferred or controlled-shutdown.
+    STRATEGY is the reason for the election: offline, reassign, preferred or controlled-shutdown. Exits 0 if there is
+    a leader, and 12 if none can be elected.
     """
     from election import STRATEGIES, UNCLEAN
 
@@ -39,13 +47,18 @@ def elect(
         raise click.UsageError(
             f"--unclean: {strategy} elects from the ISR only; --unclean is for {', '.join(UNCLEAN)}"
         )
+    assigned, in_sync = _brokers("--replicas", replicas), _brokers("--isr", isr)
     result = STRATEGIES[strategy](
-        _brokers("--replicas", replicas),
-        _brokers("--isr", isr),
+        assigned,
+        in_sync,
         _brokers("--live", live),
         shutting_down=_brokers("--shutting-down", shutting_down or ""),
         unclean=unclean,
     )
+    if strategy != "reassign" and (strangers := {*in_sync} - {*assigned}):  # a move elects among its target replicas
+        raise click.UsageError(
+            f"--isr {isr}: {_listed(tuple(sorted(strangers)))} has no replica; {_listed(assigned)} have"
+        )
     if as_json:
         print_result(json.dumps(result._asdict()))
     elif result.leader is None:
@@ -55,6 +68,7 @@ def elect(
             f"leader {result.leader}, ISR {_listed(result.isr)}, LeaderAndIsr to {_listed(result.recipients)}"
             + (", unclean" if result.unclean else "")
         )
+    sys.exit(0 if result.leader is not None else NO_LEADER)
 
 
 def _brokers(option: str, text: str) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spec.cli.options import COUNT, OUTPUT, OWN, single_value, system_options
-from spec.cli.output import require_writable_output, write_output
+from spec.cli.output import form_of, write_output
 from spec.cli.running import blaming_author, read_run, specification_for
 from spec.cli.streams import print_note, print_result
 
@@ -62,7 +62,8 @@ def explore(
             raise click.UsageError(f"{option} is for a file; --serve writes none, and serves every state")
     if port is not None and not serve:
         raise click.UsageError("--port needs --serve")
-    require_writable_output(output)
+    if not serve:
+        form_of(output, None, ("html",))
     followed: Validation | None = None
     if system.endswith(".json"):
         if settings or switched_on or switched_off or release is not None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
-from spec.cli.options import COUNT, MAX_STATES, OUTPUT, TEXT, single_value, system_options
-from spec.cli.output import require_writable_output, write_output
+from spec.cli.options import COUNT, MAX_STATES, OUTPUT, TEXT, format_of, single_value, system_options
+from spec.cli.output import form_of, write_output
 from spec.cli.running import specification_for, with_progress
+
+FORMS: Final = ("dot", "graphml", "aut")
 
 
 @click.command(short_help="Write SYSTEM's state graph, or a quotient of it, for other tools.")
@@ -22,14 +25,7 @@ from spec.cli.running import specification_for, with_progress
 )
 @single_value("--nodes", type=COUNT, metavar="N", help="The most nodes allowed; default: 200.")
 @MAX_STATES
-@single_value(
-    "--format",
-    "form",
-    type=click.Choice(["dot", "graphml", "aut"]),
-    default="dot",
-    show_default=True,
-    help="dot for Graphviz, graphml for networkx and others, aut for Aldebaran.",
-)
+@format_of(FORMS)
 @OUTPUT
 def graph(
     system: str,
@@ -40,7 +36,7 @@ def graph(
     by: tuple[str, ...],
     nodes: int | None,
     max_states: int | None,
-    form: str,
+    form: str | None,
     output: Path | None,
 ) -> None:
     """Explore SYSTEM, and write its states and steps. States on which every --by agrees become one node.
@@ -51,7 +47,7 @@ def graph(
     """
     from spec.reports.state_graph import FORMATS, MOST, state_graph
 
-    require_writable_output(output)
+    form = form_of(output, form, FORMS)
     subject, _ = specification_for(system, release, settings, switched_on, switched_off)
     found = with_progress(state_graph, subject, by=by, most=MOST if nodes is None else nodes, max_states=max_states)
     write_output(FORMATS[form](found), output)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
@@ -41,6 +42,19 @@ class Place(click.Path):
         if not os.fspath(value):
             _refuse_empty(param, ctx)
         return super().convert(value, param, ctx)
+
+
+class OfBrokers(click.Command):
+    """A command whose options take brokers, separated by commas."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Parse the arguments; a broker that stands alone is refused."""
+        given, rest, _ = self.make_parser(context).parse_args(args=list(args))
+        words = [*rest, *(given.get(each.name) for each in self.params if isinstance(each, click.Argument))]
+        alone = [each for each in words if isinstance(each, str) and re.fullmatch("[0-9, ]+", each)]
+        if rest and alone:
+            raise click.UsageError(f"{' '.join(alone)}: separate brokers by commas alone, like 1,3", context)
+        return super().parse_args(context, args)
 
 
 def _refuse_empty(asked: click.Parameter | None, context: click.Context | None) -> NoReturn:
@@ -91,7 +105,7 @@ def _size(context: click.Context, option: click.Parameter, written: str | None) 
 # Options of several commands.
 ENGINE = single_value(
     "--engine",
-    type=click.Choice(["auto", "local", "spark", "reference"]),
+    type=click.Choice(["auto", "local", "spark", "reference"], case_sensitive=False),
     default="auto",
     help="The engine: `local` uses all cores of this machine, `spark` also many machines, `reference` is slow, plain "
     "Python; `auto` is `reference` for small systems, `local` while memory lasts, then `spark`.",
@@ -110,6 +124,18 @@ MEMORY = single_value(
     metavar="SIZE",
     help="Memory for all processes together, like 512M; default: half of the machine's.",
 )
+
+
+def format_of(forms: Iterable[str]) -> Callable[[Command], Command]:
+    """The option for the format of a drawing or a graph; `output.form_of` has its default."""
+    return single_value(
+        "--format",
+        "form",
+        type=click.Choice([*forms], case_sensitive=False),
+        help="The format; default: what the name of FILE ends with, or else the first of these.",
+    )
+
+
 OUTPUT = single_value(
     "-o",
     "--output",
@@ -155,7 +181,7 @@ def _keep_colours(context: click.Context, option: click.Parameter, colours: Colo
 
 COLOUR = single_value(
     "--color",
-    type=click.Choice(COLOURS),
+    type=click.Choice(COLOURS, case_sensitive=False),
     default="auto",
     expose_value=False,
     callback=_keep_colours,

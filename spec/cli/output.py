@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
 from spec.cli.running import blaming_author
 from spec.cli.streams import print_note, print_result, printing_to_stderr
 from spec.cli.terminal import for_stream
+from spec.language.naming import one_meant
 from spec.systems import SYSTEMS
 
 if TYPE_CHECKING:
@@ -24,6 +25,18 @@ if TYPE_CHECKING:
     from spec.language import Specification
 
 Found = TypeVar("Found", "Result", "Simulation")
+
+ENDINGS: Final = {
+    "mermaid": (".mmd", ".mermaid", ".txt"),
+    "dot": (".dot", ".gv", ".txt"),
+    "svg": (".svg",),
+    "graphml": (".graphml",),
+    "aut": (".aut", ".txt"),
+    "html": (".html", ".htm"),
+}
+"""How the name of a file in each format ends."""
+MARKUP: Final = ("svg", "graphml", "html")
+"""The formats that only programs read."""
 
 
 def write_each(*writes: Callable[[], None]) -> None:
@@ -115,6 +128,7 @@ def write_traces(
     """
     if place is None:
         return
+    system = one_meant(system, SYSTEMS) or system
     if not result.traces:
         print_note(f"There is no {what}, so {place} was not written")
     elif place.is_dir():
@@ -145,6 +159,25 @@ def require_writable_output(output: Path | None) -> None:
     """Refuse a bad output file at once, before minutes are spent on its content."""
     if output is not None and not output.parent.is_dir():
         raise click.UsageError(f"{output} cannot be written: No such file or directory")
+
+
+def form_of(output: Path | None, form: str | None, forms: Sequence[str]) -> str:
+    """The format to write: the one that was asked for, or that the file's name ends with, or else the first one.
+
+    Raises:
+        UsageError: the file cannot be written, its name ends as in another format, or a terminal would show markup.
+    """
+    require_writable_output(output)
+    ending = "" if output is None else output.suffix.lower()
+    fits = [each for each in forms if ending in ENDINGS[each]]
+    is_known = any(ending in its for its in ENDINGS.values())
+    if ending and (form not in fits if form and is_known else not (form or fits)):
+        allowed = ", ".join(ENDINGS[each][0] for each in ([form] if form else forms))
+        raise click.UsageError(f"-o {output}: in a format of this command, the name ends with {allowed}")
+    chosen = form or next(iter(fits), forms[0])
+    if output is None and chosen in MARKUP and sys.stdout.isatty():
+        raise click.UsageError(f"{chosen} is not for a terminal: write it to a file, -o FILE{ENDINGS[chosen][0]}")
+    return chosen
 
 
 def write_output(picture: str, output: Path | None) -> None:

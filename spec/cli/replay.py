@@ -30,7 +30,7 @@ from spec.cli.streams import print_result
 @single_value(
     "--format",
     "form",
-    type=click.Choice(["text", "brief", "python"]),
+    type=click.Choice(["text", "brief", "python"], case_sensitive=False),
     help="Print the trace in FILE: in full, in brief, or as a program that takes its steps.",
 )
 @single_value(
@@ -122,7 +122,7 @@ def _list(as_json: bool) -> None:
 
 def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: bool) -> NoReturn:
     """Replay a scenario, print what happens, keep it as a trace if requested, and exit."""
-    from spec.atlas.anomalies import anomalies
+    from spec.atlas.anomalies import anomalies_meant
     from spec.checking.result import EXIT_CODES
     from spec.checking.traces.lines import Line
     from spec.cli.failures import USAGE, Failure
@@ -135,7 +135,7 @@ def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: boo
         system_of,
     )
 
-    if any(name == row.id for row in anomalies()):
+    if anomalies_meant(name):
         raise click.UsageError(f"{name} is an anomaly: name a release of Kafka, such as --on 3.9.1")
     scenario = scenario_at(name)
     require_writable_output(trace)

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Final
 
 import click
 
-from spec.cli.options import OUTPUT, OWN, PLACE, single_value
-from spec.cli.output import write_output
+from spec.cli.options import OUTPUT, OWN, PLACE, format_of
+from spec.cli.output import form_of, write_output
 from spec.cli.running import read_run
+
+FORMS: Final = ("mermaid", "svg")
 
 
 @click.command(short_help="Draw a saved trace as a sequence diagram.")
 @click.argument("file", type=PLACE)
-@single_value(
-    "--format",
-    "form",
-    type=click.Choice(["mermaid", "svg"]),
-    default="mermaid",
-    show_default=True,
-    help="The format of the diagram.",
-)
+@format_of(FORMS)
 @OWN
 @OUTPUT
-def sequence(file: Path, form: str, own: str | None, output: Path | None) -> None:
+def sequence(file: Path, form: str | None, own: str | None, output: Path | None) -> None:
     """Draw the trace in FILE, which `check --trace FILE.itf.json` wrote, as a sequence diagram.
 
     Each actor has a lane, and each step is an arrow with its meaning beside it. Exits 12 and draws nothing if the
@@ -31,5 +27,6 @@ def sequence(file: Path, form: str, own: str | None, output: Path | None) -> Non
     """
     from spec.reports.sequence_diagram import FORMATS
 
+    form = form_of(output, form, FORMS)
     _, _, trace = read_run(file, own)
     write_output(FORMATS[form](trace), output)

@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
-from spec.cli.options import AS_JSON, MAX_STATES, TEXT, Command, single_value
+from spec.cli.options import AS_JSON, MAX_STATES, TEXT, Command, OfBrokers, single_value
 from spec.cli.running import run_check
 from spec.cli.streams import print_result
 
 
-class _InOrder(click.Command):
+class _InOrder(OfBrokers):
     """A command whose options are events that happen in the given order."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
@@ -135,8 +135,8 @@ def what_if(
     With --any-order the events happen in every possible order, with everything that a controller does in between;
     partitions that behave alike are explored once. Then --failover happens at any moment.
 
-    Exits 0 if every partition has a leader in the end, 12 if one has or may have none, and 20 if a bound was
-    reached.
+    Exits 0 if every partition has a leader in the end, with --any-order also on the way; 12 if one has or may have
+    none, or if a move is refused; and 20 if a bound was reached.
     """
     from spec.by_release import ByRelease, release_named
     from spec.what_if.any_order import in_any_order

@@ -188,7 +188,7 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
     """The script of an anomaly on a release.
 
     Args:
-        name: the anomaly's id.
+        name: the anomaly's id or ticket.
         release: its line decides; there must be jars of that line.
         ask: the function that explores, called as `spec.checking.check` is.
 
@@ -196,6 +196,7 @@ def script_of(name: str, release: str, ask: Callable[..., Result] = check) -> Sc
         UsageError: no such anomaly, no mapping to frames at all or for this release, or the release cannot run.
     """
     anomaly = anomaly_named(name)
+    name = anomaly.id
     if name not in REPLAYED:
         raise UsageError(f"{name} cannot be replayed; choose from {', '.join(REPLAYED)}")
     its = REPLAYED[name]

@@ -11,15 +11,19 @@ constants in its body, which `Lease.of` accepts when it chooses that variant.
 
 from __future__ import annotations
 
+import inspect
 import re
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from types import FunctionType
 from typing import Any, ClassVar, NoReturn, Self
 
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, equal_looking, safe_repr
 from spec.language.identity import is_same_value
 from spec.language.part import Part, S, sentence_of
 from spec.language.switches import Switches
-from spec.language.words import Constant, kind_of, plain
+from spec.language.words import MARK, Constant, kind_of, plain
 
 
 class Specification(Part[S]):
@@ -190,6 +194,30 @@ def title_of(cls: type[Specification]) -> str:
     """The name of a class, with the constants that it fixes: `lease with fencing = False`."""
     fixed = ", ".join(f"{name} = {value}" for name, value in cls._fixed.items())
     return f"{cls.name} with {fixed}" if fixed else cls.name
+
+
+def without_word(cls: type[Specification]) -> str:
+    """A hint at methods on a state `s` whose name occurs only once in their file: each may have lost its `@action`.
+
+    Empty if there are none, or if the source is unknown.
+    """
+    found: list[str] = []
+    for base in cls.__mro__:
+        if base.__module__.startswith(("spec.", "builtins")):  # our own parts are used by files of others
+            continue
+        with suppress(OSError, TypeError):
+            file = inspect.getsource(sys.modules[base.__module__])
+            inherited = {name for other in base.__mro__[1:] for name in vars(other)}
+            own = [name for name, value in vars(base).items() if _takes_state(value) and name not in inherited]
+            found += [name for name in own if len(re.findall(rf"\b{name}\b", file)) == 1]
+    return f"nothing uses {', '.join(found)}: is its @action missing?" if found else ""
+
+
+def _takes_state(value: object) -> bool:
+    """Whether this is a method without a word of the language that takes a state, `s`."""
+    if not isinstance(value, FunctionType) or hasattr(value, MARK):
+        return False
+    return value.__code__.co_varnames[1:2] == ("s",) and value.__code__.co_argcount > 1
 
 
 def unknown_constant(cls: type[Specification], name: str) -> UsageError:

@@ -16,6 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from spec.language.errors import UsageError
+from spec.language.naming import one_meant
 from spec.scenarios.transcript import TranscriptLine, lines_of
 
 __all__ = ["Scenario", "scenario_at", "scenario_named", "scenarios"]
@@ -57,19 +58,21 @@ def scenarios() -> tuple[Scenario, ...]:
 
 
 def scenario_named(name: str) -> Scenario:
-    """The scenario with this name, or the only one whose name begins with it.
+    """The scenario with this name or label, or the only one whose name begins with it.
+
+    The label is the beginning of its title, like E1 or T1 under KIP-101.
 
     Raises:
         UsageError: there is none, or there are several.
     """
     known = {each.name: each for each in scenarios()}
-    if name in known:
-        return known[name]
-    meant = [each for each in known if each.startswith(name)]
-    if len(meant) == 1:
-        return known[meant[0]]
-    if meant:
-        raise UsageError(f"{name} is short for several scenarios: {', '.join(meant)}")
+    if found := one_meant(name, known, ((each.title.partition(". ")[0], each.name) for each in known.values())):
+        return known[found]
+    begun = [each for each in known if each.startswith(name.casefold())]
+    if len(begun) == 1:
+        return known[begun[0]]
+    if begun:
+        raise UsageError(f"{name} is short for several scenarios: {', '.join(begun)}")
     raise UsageError(f"no scenario is called {name}; there are {', '.join(known)}")
 
 

@@ -1,4 +1,4 @@
-"""Events of a what-if in any order: the worst outcome, and the shortest way there.
+"""Events of a what-if in any order: the worst in the end and on the way, and the shortest way there.
 
 Brokers die, return and shut down in every order that their events allow. In between, the controller proceeds batch by
 batch, and, if requested, another controller takes over at any moment. This is the system `partitions` with a `plan`
@@ -27,7 +27,7 @@ from spec.language.escapes import escaped
 from spec.systems.cluster import ClusterSpec
 from spec.what_if.events import AnotherController, ClusterEvent, Crash, ElectPreferred, Reassign, Return, Shutdown
 from spec.what_if.events_in_any_order import EventsInAnyOrder
-from spec.what_if.known_cluster import KnownCluster
+from spec.what_if.known_cluster import KnownCluster, listed
 from spec.what_if.plan import EventPlan
 from spec.what_if.planned_move import PlannedMove
 from spec.what_if.prediction import PartitionHealth
@@ -61,8 +61,15 @@ HEALTH_BY_PROPERTY: Final[Mapping[str, PartitionHealth]] = {
     "keeps_min_isr": PartitionHealth.UnderMinIsr,
 }
 """The property whose counterexample is the way to each outcome, the worst first."""
+HEALTH_ON_THE_WAY: Final[Mapping[str, PartitionHealth]] = {
+    "keeps_a_leader_on_the_way": PartitionHealth.Offline,
+    "keeps_min_isr_on_the_way": PartitionHealth.UnderMinIsr,
+}
+"""The same for the moments after the first event in which the controller rests."""
 ARRIVES: Final = "arrives"
 """The property whose counterexample is a way on which a partition does not complete its move."""
+OUTCOMES: Final = (*HEALTH_BY_PROPERTY, *HEALTH_ON_THE_WAY, ARRIVES)
+"""The properties that describe a cluster; if another one breaks, this program is at fault."""
 WITNESSES: Final = ("comes_to_rest", "at_a_bound")
 
 
@@ -73,23 +80,44 @@ class WorstCase(NamedTuple):
     partitions: tuple[TopicPartition, ...]
     """The partitions in this situation."""
     health: PartitionHealth
+    """The worst after all events."""
     trace: Trace | None
     """The shortest way there; or, if all else is well, to a state where the partition has not moved as planned. None:
     it ends well in every order, or was not explored completely."""
     states: int
     explored: bool
     """Whether every order was explored."""
+    on_the_way: PartitionHealth
+    """The worst in any moment after the first event in which the controller rests; no better than `health`."""
+    trace_on_the_way: Trace | None = None
+    """The shortest way there; None: it is not worse than `health`."""
     arrives: bool | None = None
     """Whether the partition completes its move in every explored order; None: no move was planned."""
+    is_refused: bool = False
+    """Whether the controller refuses the move in every order, because a new broker is dead."""
 
     @property
     def lines(self) -> str:
         """The outcome in words."""
+        ends = " in the end" if self.trace_on_the_way else ""
         health = (
-            f"{self.health} in every order" if self.health is PartitionHealth.Online else f"at worst {self.health}"
+            f"{self.health}{ends} in every order"
+            if self.health is PartitionHealth.Online
+            else f"at worst {self.health}{ends}"
         )
+        way = f", on the way at worst {self.on_the_way}" if self.trace_on_the_way else ""
         moved = {True: ", and has moved", False: ", and may not have moved", None: ""}[self.arrives]
-        return health + moved
+        if self.situation.missing:
+            moved = f", and its move {'is refused' if self.is_refused else 'does not end'}"
+        return health + way + moved
+
+    @property
+    def ways(self) -> Iterator[tuple[str, Trace]]:
+        """The ways to show, each with its name."""
+        if self.trace_on_the_way:
+            yield f"the shortest way to {self.on_the_way}", self.trace_on_the_way
+        if self.trace:
+            yield "the shortest way", self.trace
 
 
 @dataclass(frozen=True)
@@ -109,8 +137,8 @@ class AnyOrder:
 
     @property
     def exit_code(self) -> int:
-        """0: every partition ends with a leader in every order; 12: one may end without; 20: stopped by a bound."""
-        if any(each.health is PartitionHealth.Offline for each in self.cases):
+        """0: every partition keeps a leader in every order, and no move is refused; 12: otherwise; 20: a bound."""
+        if any(each.on_the_way is PartitionHealth.Offline or each.is_refused for each in self.cases):
             return 12
         return 0 if all(each.explored for each in self.cases) else EXIT_BOUND
 
@@ -128,10 +156,13 @@ class AnyOrder:
                 {
                     "partitions": [list(partition) for partition in each.partitions],
                     "worst": str(each.health),
+                    "worst_on_the_way": str(each.on_the_way),
                     "explored": each.explored,
                     "arrives": each.arrives,
+                    "refused": each.is_refused,
                     "distinct_states": each.states,
-                    "counterexample": None if each.trace is None else each.trace.to_json(),
+                    "counterexample": each.trace and each.trace.to_json(),
+                    "counterexample_on_the_way": each.trace_on_the_way and each.trace_on_the_way.to_json(),
                 }
                 for each in self.cases
             ],
@@ -143,6 +174,9 @@ class AnyOrder:
         yield f"in any order, Kafka {self.release}: {happens}"
         yield from (f"assumed: {each}" for each in self.cluster.assumed_of(self.release))
         yield from self.cluster.deletion_notes
+        down = {broker for each in self.events if isinstance(each, Crash | Shutdown) for broker in each.brokers}
+        if len(down) > 1 and any(isinstance(each, Return) for each in self.events):
+            yield f"in any order, brokers {listed(down)} may be down at once: one may go before another is back"
         for each in self.cases:
             yield ""
             number, few = len(each.partitions), ", ".join(map(str, each.partitions[:3]))
@@ -151,11 +185,13 @@ class AnyOrder:
             if not each.explored:
                 ends += ", of the orders explored"
             yield f"{number:,} partition{'' if number == 1 else 's'}: {ends} ({each.states:,} states): {named}"
-            if each.trace is not None:
-                first = each.partitions[0]
-                brokers = brokers_by_place(self.cluster.partitions[first], self.targets.get(first, ()))
-                sentences = list(sentences_of(each.trace, brokers, moving=each.situation.is_under_way))
-                yield f"  the shortest way, for {first}:" if sentences else "  from the start"
+            first = each.partitions[0]
+            brokers = brokers_by_place(self.cluster.partitions[first], self.targets.get(first, ()))
+            for place in sorted(each.situation.missing):
+                yield f"  {first} needs broker {brokers[place]}, which is dead"
+            for way, trace in each.ways:
+                sentences = list(sentences_of(trace, brokers, moving=each.situation.is_under_way))
+                yield f"  {way}, for {first}:" if sentences else "  from the start"
                 for number, line in enumerate(sentences, 1):
                     yield f"  {number:4}. {line}"
 
@@ -276,11 +312,11 @@ def in_any_order(
 
     def explored(subject: EventPlan[Any]) -> Result:
         arrives = [ARRIVES] if isinstance(subject, PlannedMove) else []
-        asked = [*HEALTH_BY_PROPERTY, *arrives, *subject.rules, *WITNESSES]
+        asked = [*HEALTH_BY_PROPERTY, *HEALTH_ON_THE_WAY, *arrives, *subject.rules, *WITNESSES]
         return explore(subject, properties=asked, keep_going=True, max_states=max_states)
 
     cases = [_explored(situation, partitions, line, explored) for situation, partitions in alike.items()]
-    cases.sort(key=lambda each: (each.health, each.partitions))
+    cases.sort(key=lambda each: (each.on_the_way, each.health, each.partitions))
     return AnyOrder(cluster, line, events, tuple(cases))
 
 
@@ -307,14 +343,22 @@ def _explored(
     if _verdict(result, "comes_to_rest") == "unwitnessed":
         raise UsageError(f"--any-order: these events cannot all happen to {partitions[0]} in any order")
     broken = {trace.broken: trace for trace in result.counterexamples}
-    outcomes = (*HEALTH_BY_PROPERTY, ARRIVES)
-    trace = next((broken[name] for name in outcomes if name in broken), None)
-    health = PartitionHealth.Online if trace is None else HEALTH_BY_PROPERTY.get(trace.broken, PartitionHealth.Online)
-    explored = bounds is not None and all(
-        each.verdict in ("holds", "violated") for each in result.properties if each.name in outcomes
+    end = next((name for name in (*HEALTH_BY_PROPERTY, ARRIVES) if name in broken), ARRIVES)
+    health = HEALTH_BY_PROPERTY.get(end, PartitionHealth.Online)
+    worse = next((name for name, its in HEALTH_ON_THE_WAY.items() if name in broken and its < health), "")
+    return WorstCase(
+        situation,
+        partitions,
+        health,
+        broken.get(end),
+        result.distinct_states,
+        explored=bounds is not None
+        and all(each.verdict in ("holds", "violated") for each in result.properties if each.name in OUTCOMES),
+        on_the_way=HEALTH_ON_THE_WAY.get(worse, health),
+        trace_on_the_way=broken.get(worse),
+        arrives=ARRIVES not in broken if situation.moves else None,
+        is_refused=bool(situation.missing) and not situation.is_under_way and control_design_of(release).kip_455,
     )
-    arrives = ARRIVES not in broken if situation.moves else None
-    return WorstCase(situation, partitions, health, trace, result.distinct_states, explored, arrives)
 
 
 def _require_sound(result: Result, partition: TopicPartition) -> None:
@@ -324,7 +368,7 @@ def _require_sound(result: Result, partition: TopicPartition) -> None:
         BrokenRule: another property is broken.
     """
     for trace in result.counterexamples:
-        if trace.broken not in (*HEALTH_BY_PROPERTY, ARRIVES):
+        if trace.broken not in OUTCOMES:
             raise BrokenRule(f"{trace.broken}, in the system that stands for {partition}:\n{trace}")
 
 

@@ -230,11 +230,24 @@ class EventPlan(ClusterSpec[P]):
         """The live brokers with a replica of the partition."""
         return s.registered
 
+    def on_the_way(self, s: P) -> bool:
+        """An event has happened, and the controller has done all that it can do for now."""
+        return self.quiet(s) and any(s.pending[event] < times for event, times in self.planned.items())
+
+    def is_led(self, s: P) -> bool:
+        """The partition has a live leader."""
+        state = s.state(PARTITION)
+        return state is not None and state.leader in s.registered
+
+    def has_min_isr(self, s: P) -> bool:
+        """The ISR has at least min.insync.replicas live members; a dead one will leave it soon."""
+        state = s.state(PARTITION)
+        return state is None or sum(broker in s.registered for broker in state.isr) >= self.situation.min_isr
+
     @invariant(where=at_rest)
     def keeps_a_leader(self, s: P) -> bool:
         """After all events the partition has a live leader."""
-        state = s.state(PARTITION)
-        return state is not None and state.leader in s.registered
+        return self.is_led(s)
 
     @invariant(where=at_rest)
     def keeps_its_records(self, s: P) -> bool:
@@ -243,9 +256,18 @@ class EventPlan(ClusterSpec[P]):
 
     @invariant(where=at_rest)
     def keeps_min_isr(self, s: P) -> bool:
-        """After all events the ISR has at least min.insync.replicas live members; a dead one will leave it soon."""
-        state = s.state(PARTITION)
-        return state is None or sum(broker in s.registered for broker in state.isr) >= self.situation.min_isr
+        """After all events enough replicas are in sync."""
+        return self.has_min_isr(s)
+
+    @invariant(where=on_the_way)
+    def keeps_a_leader_on_the_way(self, s: P) -> bool:
+        """A partition that had a leader before the events has one whenever the controller rests."""
+        return not self.situation.in_sync_at_first or self.is_led(s)
+
+    @invariant(where=on_the_way)
+    def keeps_min_isr_on_the_way(self, s: P) -> bool:
+        """A partition that had enough replicas in sync before the events has them whenever the controller rests."""
+        return self.situation.in_sync_at_first < self.situation.min_isr or self.has_min_isr(s)
 
     @sometimes(where=at_rest)
     def comes_to_rest(self, s: P) -> bool:

@@ -57,6 +57,8 @@ class ExploredMove(ExploredCluster):
         """Request the move as an administrator. [AlterPartitionReassignments; until 2.3 a node]"""
         system, s = self.system, self.s
         if by_node(system):
+            if system.admin.check_targets and not all(map(s.registered.issuperset, targets.values())):
+                return  # the tool refuses
             system.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, tuple(targets.items()))
             return
         require(s.active and s.idle and s.context.epoch == s.epoch)

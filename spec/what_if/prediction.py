@@ -4,11 +4,12 @@ prediction = what_if(cluster, Crash(1, 3), Return(1), release="2.8")
 print(prediction)                       # a table; `prediction.text(every=True)` includes unchanged partitions
 prediction.offline                      # the partitions without a leader in the end
 prediction.worst                        # the moment on the way with most partitions offline
+prediction.open_moves                   # the moves that were refused, or are not finished in the end
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any, Final, NamedTuple
@@ -16,7 +17,7 @@ from typing import Any, Final, NamedTuple
 from election.ids import BrokerId
 from spec.by_release import ByRelease, release_named
 from spec.language.escapes import escaped
-from spec.what_if.events import ClusterEvent
+from spec.what_if.events import ClusterEvent, Reassign
 from spec.what_if.known_cluster import MIN_ISR, KnownCluster, PartitionStatus, listed, named
 from spec.what_if.running_cluster import RunningCluster
 from statemachines.cluster_history import Effect, Elected, Failed, unclean_elections
@@ -27,7 +28,7 @@ from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
 
-__all__ = ["Change", "Moment", "PartitionHealth", "Prediction", "what_if"]
+__all__ = ["Change", "Moment", "OpenMove", "PartitionHealth", "Prediction", "what_if"]
 
 
 GONE: Final = PartitionStatus(ReplicaAssignment(()), None, (), NO_EPOCH)
@@ -104,6 +105,29 @@ class Moment(NamedTuple):
         }
 
 
+class OpenMove(NamedTuple):
+    """A requested move without its result: the partition is not on the target brokers."""
+
+    partition: TopicPartition
+    target: tuple[BrokerId, ...]
+    is_refused: bool
+    """Whether it was refused when it was requested; otherwise it is not finished in the end."""
+    reason: str
+    waits_for: tuple[BrokerId, ...] = ()
+    """The target brokers that are not in sync."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The move as an object."""
+        return {
+            "topic": self.partition.topic,
+            "partition": self.partition.partition,
+            "target": list(self.target),
+            "refused": self.is_refused,
+            "reason": self.reason,
+            "waits_for": list(self.waits_for),
+        }
+
+
 @dataclass(frozen=True)
 class Prediction:
     """The outcome of some events."""
@@ -121,6 +145,8 @@ class Prediction:
     """The partitions that the controller changes before any event: it would have changed them before they were
     described, so the source, or the list of live brokers, does not describe the cluster at rest."""
     steps_at_first: tuple[Effect, ...] = ()
+    open_moves: tuple[OpenMove, ...] = ()
+    """The moves that were refused, then those that are not finished in the end."""
 
     @property
     def worst(self) -> Moment | None:
@@ -134,8 +160,8 @@ class Prediction:
 
     @property
     def exit_code(self) -> int:
-        """0: every partition has a leader in the end; 12: one has none."""
-        return 12 if self.offline else 0
+        """0: every partition has a leader in the end, and no move was refused; 12: otherwise."""
+        return 12 if self.offline or any(move.is_refused for move in self.open_moves) else 0
 
     def __str__(self) -> str:
         return self.text()
@@ -164,6 +190,7 @@ class Prediction:
             "to_be_deleted": sorted(self.cluster.deletion_queued),
             "worst": None if self.worst is None else self.worst.to_json(),
             "partitions": [each.to_json() for each in self.changes],
+            "open_moves": [each.to_json() for each in self.open_moves],
             "offline": len(self.offline),
             "exit": self.exit_code,
         }
@@ -191,6 +218,7 @@ class Prediction:
             yield from _table(shown)
         yield ""
         yield self._summary()
+        yield from self._open_moves()
         if len(self.events) > 1 and self.worst is not None:
             yield f"worst on the way: {_moment(self.worst)}"
 
@@ -199,6 +227,16 @@ class Prediction:
         same = sum(each.is_none for each in self.changes)
         summary = ", ".join(f"{count:,} {health}" for health, count in counts.items() if count)
         return f"{_counted(len(self.changes), 'partition')}: {summary or 'none'}; {same:,} as before"
+
+    def _open_moves(self) -> Iterator[str]:
+        """The open moves, a line for each reason."""
+        by_reason: dict[tuple[bool, str], list[TopicPartition]] = {}
+        for move in self.open_moves:
+            by_reason.setdefault((move.is_refused, move.reason), []).append(move.partition)
+        for (is_refused, reason), partitions in by_reason.items():
+            are = "is" if len(partitions) == 1 else "are"
+            ending = "refused" if is_refused else "not finished"
+            yield f"{_counted(len(partitions), 'move')} {are} {ending}, {reason}: {named(partitions)}"
 
 
 def what_if(
@@ -244,12 +282,16 @@ def what_if(
     steps_at_first, at_first = tuple(running.history), running.partitions()
     before = {partition: _seen(status, cluster.live) for partition, status in cluster.partitions.items()}
     steps, moments, after = [], [], at_first
+    requested, refused = dict(cluster.reassigning), []
     for number, event in enumerate(events, 1):
         done = len(running.history)
         running.undergo(event)
         steps.append(tuple(running.history[done:]))
         after = running.partitions()
         moments.append(_moment_of(number, event, after, cluster))
+        if isinstance(event, Reassign):
+            refused += (refusals := [*_refused(event, steps[-1], after, running.live)])
+            requested |= dict({*event.moves} - {(move.partition, move.target) for move in refusals})
     changes, unclean = [], unclean_elections(running.history)
     for partition, status in before.items():
         needed, deleting = cluster.min_isr[partition.topic], partition.topic in cluster.deletion_queued
@@ -270,7 +312,43 @@ def what_if(
         tuple(moments),
         tuple(partition for partition, status in before.items() if _differs(status, at_first.get(partition, GONE))),
         steps_at_first,
+        (*refused, *_unfinished(requested, after, running)),
     )
+
+
+def _refused(
+    event: Reassign,
+    steps: Iterable[Effect],
+    after: Mapping[TopicPartition, PartitionStatus],
+    live: frozenset[BrokerId],
+) -> Iterator[OpenMove]:
+    """The moves of a plan that the tool or the controller refused."""
+    refusals = [step.what for step in steps if isinstance(step, Failed)]
+    for partition, target in event.moves if refusals else ():
+        assignment = after.get(partition, GONE).assignment
+        if assignment.target_replicas != target:
+            dead = {*target} - {*assignment.replicas} - live
+            errors = sorted({refusal.rpartition(": ")[2] for refusal in refusals})
+            reason = f"needing {_those(dead)} dead" if dead else f"because of: {', '.join(errors)}"
+            yield OpenMove(partition, target, True, reason)
+
+
+def _unfinished(
+    requested: Mapping[TopicPartition, tuple[BrokerId, ...]],
+    after: Mapping[TopicPartition, PartitionStatus],
+    running: RunningCluster,
+) -> Iterator[OpenMove]:
+    """The moves that are under way in the end, or that no controller has begun."""
+    for partition, status in after.items():
+        assignment = status.assignment
+        target = assignment.target_replicas if assignment.is_being_reassigned else requested.get(partition)
+        if target is None or assignment == ReplicaAssignment(target):
+            continue
+        waits_for = tuple(broker for broker in target if broker not in status.isr)
+        dead, late = {*waits_for} - running.live, {*waits_for} & running.live
+        waits = [f"{_those(of)} {how}" for of, how in ((dead, "dead"), (late, "not in sync")) if of]
+        for_whom = " and for ".join(waits) if waits and running.controller is not None else "a controller"
+        yield OpenMove(partition, target, False, f"waiting for {for_whom}", waits_for)
 
 
 def _seen(status: PartitionStatus, live: frozenset[BrokerId]) -> PartitionStatus:
@@ -319,6 +397,11 @@ def _health(status: PartitionStatus, needed: int, deleting: bool = False, lost: 
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _those(brokers: Collection[BrokerId]) -> str:
+    """Brokers, and the beginning of a relative clause."""
+    return f"broker {listed(brokers)}, which is" if len(brokers) == 1 else f"brokers {listed(brokers)}, which are"
 
 
 def _brokers(brokers: Sequence[BrokerId]) -> str:

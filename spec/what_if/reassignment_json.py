@@ -15,8 +15,10 @@ prints both after headings:
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from sys import get_int_max_str_digits
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
 from spec.language.errors import UsageError
@@ -24,13 +26,61 @@ from spec.what_if.known_cluster import DescribedPartition, Description
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["is_reassignment", "read_assignment", "read_reassignment"]
+__all__ = ["JsonPart", "is_reassignment", "json_parts", "read_assignment", "read_reassignment"]
 
 CURRENT: Final = "Current partition replica assignment"
 PROPOSED: Final = "Proposed partition reassignment configuration"
 STATUS: Final = ("Status of partition reassignment", "Current partition reassignments:")
 """The first lines of the output of --verify and --list."""
 DESCRIBE: Final = "the output of kafka-topics.sh --describe"
+_OBJECT = re.compile(r'\{\s*"')
+
+
+class JsonPart(NamedTuple):
+    """A JSON object within a longer text."""
+
+    said: dict[str, Any]
+    first: int
+    """Its first line; lines count from 1."""
+    last: int
+    is_current: bool
+    """Whether the tool calls it the current assignment."""
+
+    def targets(self, name: str) -> dict[TopicPartition, tuple[BrokerId, ...]]:
+        """The brokers of each partition, if it is an assignment.
+
+        Raises:
+            UsageError: it is none.
+        """
+        return _targets(self.said, f"{name}:{self.first}")
+
+
+def json_parts(text: str) -> Iterator[JsonPart]:
+    r"""The assignments and plans, and metadata of kcat, that stand as JSON in a text, as in a terminal's session.
+
+    >>> session = '$ {ls;}\n$ echo {"partitions":\n[{"replicas": []}]} {"other": {}}'
+    >>> [(part.first, part.last) for part in json_parts(session)]
+    [(2, 3)]
+    """
+    line, seen = 1, 0
+    while found := _OBJECT.search(text, seen):
+        begin = found.start()
+        line += _line_breaks(text[seen:begin])
+        try:
+            said, end = json.JSONDecoder().raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            seen = begin + 1
+            continue
+        last = line + _line_breaks(text[begin:end])
+        rows = said.get("partitions")
+        is_assignment = isinstance(rows, list) and any(isinstance(row, dict) and "replicas" in row for row in rows)
+        if is_assignment or {"brokers", "topics"} <= said.keys():
+            yield JsonPart(said, line, last, text[:begin].rstrip().endswith(CURRENT))
+        line, seen = last, end
+
+
+def _line_breaks(text: str) -> int:
+    return len(f"{text}.".splitlines()) - 1
 
 
 def is_reassignment(text: str) -> bool:
@@ -126,6 +176,10 @@ def _targets(said: Any, name: str) -> dict[TopicPartition, tuple[BrokerId, ...]]
         raise UsageError(f"{name}: version must be 1, not {said['version']!r}")
     if not rows:
         raise UsageError(f"{name}: partitions is empty")
+    if all(isinstance(row, dict) and {"topic", "partition"} <= row.keys() and "replicas" not in row for row in rows):
+        raise UsageError(
+            f"{name}: this asks for an election, and names no replicas: --prefer elects preferred leaders"
+        )
     targets: dict[TopicPartition, tuple[BrokerId, ...]] = {}
     for place, row in enumerate(rows):
         at = f"{name}: partitions[{place}]"

@@ -25,6 +25,7 @@ from spec.what_if.events import (
     Crash,
     EventOfBrokers,
     Reassign,
+    Return,
     Shutdown,
 )
 from spec.what_if.known_cluster import KnownCluster, PartitionStatus, listed
@@ -82,9 +83,22 @@ class Situation(NamedTuple):
         return frozenset() if self.leader in self.live else self.live - {*self.isr}
 
     @property
+    def in_sync_at_first(self) -> int:
+        """How many live replicas are in sync when the controller rests before any event; 0: no broker leads."""
+        live = self.live & {*range(self.replicas)}
+        if not self.has_state:
+            return len(live)
+        return len(live & {*self.isr}) or min(len(live), self.unclean)
+
+    @property
     def new(self) -> frozenset[BrokerId]:
         """The brokers that must copy it."""
         return frozenset(self.target) - {*range(self.replicas)} | {*self.adding}
+
+    @property
+    def missing(self) -> frozenset[BrokerId]:
+        """The brokers that must copy it, but are dead in every order."""
+        return self.new - self.live - self.brokers_with(Return)
 
     @property
     def brokers(self) -> int:

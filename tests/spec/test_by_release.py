@@ -16,7 +16,7 @@ def test_a_system_may_know_other_releases() -> None:
     assert release_named("2.0.0", own) == "2.0"
     with pytest.raises(UsageError, match=r"^no release is called 2\.1; there are 2\.0, draft$"):
         release_named("2.1", own)
-    with pytest.raises(UsageError, match=r"^no release is called 2\.1; there are none$"):
+    with pytest.raises(UsageError, match=r"^release 2\.1: the system has no releases"):
         release_named("2.1", {})
 
 

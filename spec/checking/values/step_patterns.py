@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Any
 
@@ -14,10 +14,11 @@ from spec.checking.values.literals import literal
 from spec.checking.values.text import show
 from spec.language.domains import Domain
 from spec.language.errors import SpecificationError, UsageError, printed, represented, safe_repr
+from spec.language.naming import one_meant
 from spec.language.rules import Action
 from spec.language.words import Step
 
-__all__ = ["StepPattern", "parameters_in", "matching_steps", "step_list"]
+__all__ = ["StepPattern", "parameters_in", "action_meant", "matching_steps", "step_list"]
 
 _TEXT = re.compile(r"""(?<![\w])("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _CALL = re.compile(r"(?P<action>[\w.]+)\s*\((?P<inside>.*)\)", re.DOTALL)
@@ -49,6 +50,13 @@ class StepPattern:
         return (Step(self.action.name, dict(zip(self.action.domains, values, strict=True))) for values in choices)
 
 
+def action_meant(written: str, actions: Iterable[Action]) -> str:
+    """The name of an action or of a rule, in any case; a text that names none is returned as it is."""
+    return (
+        one_meant(written, dict.fromkeys(chain.from_iterable((each.name, each.rule) for each in actions))) or written
+    )
+
+
 def matching_steps(actions: Iterable[Action], name: str | None, parameters: Mapping[str, str]) -> list[StepPattern]:
     """The steps of an action that have these parameters, as a pattern for each action.
 
@@ -61,6 +69,7 @@ def matching_steps(actions: Iterable[Action], name: str | None, parameters: Mapp
         UsageError: there are none, or a parameter has too many values to look for one of them.
     """
     known = list(actions)
+    name = name and action_meant(name, known)
     meant = [each for each in known if name in (None, each.name, each.rule) and each.instances]
     if not any(name in (None, each.name, each.rule) for each in known):
         raise UsageError(f"there is no action {name}; there are {', '.join(each.name for each in known)}")

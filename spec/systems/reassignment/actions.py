@@ -107,8 +107,12 @@ class ReassignmentActions(ReassignmentVariables[R]):
 
     @action(when=by_node, actor="administrator", receiver="ZooKeeper")
     def write_reassignment(self, s: R, target: Brokers) -> None:
-        """An administrator requests a move by creating /admin/reassign_partitions, if it does not exist."""
+        """An administrator requests a move by creating /admin/reassign_partitions, if it does not exist.
+
+        Since 0.11 the tool refuses brokers that are not registered.
+        """
         require(REASSIGN_PARTITIONS not in s.zk.nodes and frozenset(target) != frozenset(s.assignment.replicas))
+        require(not self.admin.check_targets or s.registered.issuperset(target))
         self.count_request(s)
         self.zk.servers(s.zk).create(None, REASSIGN_PARTITIONS, ((PARTITION, target),))
 

@@ -15,6 +15,7 @@ from spec.parts.event_thread import stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables, notification_of
 from spec.parts.zookeeper import Znodes
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
+from statemachines.admin import AdminDesign, admin_design_of
 from statemachines.controller.alter_partition import AlteringPartitions
 from statemachines.controller.broker_changes import BrokerChanges
 from statemachines.controller.calls import (
@@ -232,6 +233,7 @@ class ReassignmentVariables(ClusterSpec[R]):
             "keep_leader",
         ],
     )
+    admin: AdminDesign = switches(AdminDesign, ByRelease(admin_design_of), only=["check_targets"])
 
     @property
     def asks_for_isr(self) -> bool:

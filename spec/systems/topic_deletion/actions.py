@@ -87,8 +87,8 @@ class TopicDeletionActions(TopicDeletionVariables):
 
     @action(when=may_be_recreated, actor="administrator", receiver="ZooKeeper")
     def create_topic(self, s: ClusterWithDeletions) -> None:
-        """An administrator creates the topic again, after it is gone."""
-        require(not s.exists and not s.deletion_requested)
+        """An administrator creates the topic again, after it is gone. [validateTopicCreate]"""
+        require(not s.exists and not (self.admin.refuse_marked_topic and s.deletion_requested))
         bound(s.creations < self.creations)
         s.creations += 1
         self.zk.servers(s.zk).create(None, TOPIC_PATH, TopicAssignment.encode(self.initial_partitions))

@@ -25,6 +25,7 @@ from spec.parts.event_thread import in_order, stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
+from statemachines.admin import AdminDesign, admin_design_of
 from statemachines.controller.broker_changes import BrokerChanges
 from statemachines.controller.calls import Await, Calls, Frame, StackFrames, call, call_of
 from statemachines.controller.control_design import ControlDesign, control_design_of
@@ -200,6 +201,7 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
             "forget_ineligible",
         ],
     )
+    admin: AdminDesign = switches(AdminDesign, ByRelease(admin_design_of), only=["refuse_marked_topic"])
 
     strategies = (OFFLINE,)
     deletable = (TOPIC,)

@@ -15,12 +15,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import click
 import pytest
 
-from spec.atlas.anomalies import read
+from spec.atlas.anomalies import anomalies, read
 from spec.checking.local.recording import Recorder
 from spec.checking.model import Model
 from spec.checking.spark import SparkEngine
@@ -602,7 +603,7 @@ TEXT_ERRORS = {
     "check own.py:Counter --release 4": r"no release is called 4; there are 0.10.1, ",
     "check own.py:Counter --release 2": r"no release is called 2; there are 0.10.1, ",
     "check own.py:Counter --release 2.9.1": r"no release is called 2.9.1; there are 0.10.1, ",
-    "check own.py:Slow --release 3.9": "no release is called 3.9; there are none",
+    "check own.py:Slow --release 3.9": "release 3.9: the system has no releases",
     "check own.py:Counter --engine fast": (
         "Invalid value for '--engine': 'fast' is not one of 'auto', 'local', 'spark', 'reference'."
     ),
@@ -1765,16 +1766,152 @@ def test_the_installed_command_has_an_atlas() -> None:
     ],
 )
 def test_elect(ask: Ask, arguments: str, found: dict[str, Any], text: str) -> None:
-    """With or without a leader, the answer exits 0."""
+    """Without a leader, the answer exits 12."""
+    code = 12 if found["leader"] is None else 0
     answer = ask("elect", *arguments.split(), "--json")
-    assert (answer.code, answer.json(), answer.err) == (0, found, "")
-    assert ask("elect", *arguments.split()) == Answer(0, f"{text}\n", "")
+    assert (answer.code, answer.json(), answer.err) == (code, found, "")
+    assert ask("elect", *arguments.split()) == Answer(code, f"{text}\n", "")
+
+
+def test_elect_requires_that_the_isr_has_replicas(ask: Ask) -> None:
+    """But the replicas of a reassignment are its target, and others may be in sync."""
+    options = ("--replicas", "1,2,3", "--isr", "2,9", "--live", "1,2,3")
+    for strategy in ("offline", "preferred", "controlled-shutdown"):
+        answer = ask("elect", strategy, *options)
+        assert (answer.code, answer.err) == (2, "Error: --isr 2,9: 9 has no replica; 1,2,3 have\n")
+    assert ask("elect", "reassign", *options).code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "what-if topics.txt --crash 1 3",
+        "what-if --return 1 3 topics.txt",
+        "elect offline --replicas 1 2 --isr 1 --live 1",
+    ],
+)
+def test_brokers_that_are_separated_by_spaces_are_refused(ask: Ask, arguments: str) -> None:
+    """With the right form."""
+    answer = ask(*arguments.split())
+    assert answer.code == 2
+    assert answer.err.endswith("separate brokers by commas alone, like 1,3\n")
 
 
 def test_elect_without_replicas_is_a_usage_error(ask: Ask) -> None:
     """A list may be empty."""
     arguments = ["elect", "offline", "--replicas", "1", "--isr", "", "--live", " "]
-    assert ask(*arguments) == Answer(0, "no leader can be elected\n", "")
+    assert ask(*arguments) == Answer(12, "no leader can be elected\n", "")
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "begins"),
+    [
+        ("diagram partition", "x.svg", "<"),
+        ("diagram partition", "x.DOT", "digraph"),
+        ("diagram partition", "x.gv", "digraph"),
+        ("diagram partition", "x", "stateDiagram"),
+        ("graph own.py:Counter", "x.graphml", "<?xml"),
+        ("graph own.py:Counter", "x.aut", "des"),
+        ("graph own.py:Counter", "x", "digraph"),
+        ("explore own.py:Counter", "x.html", "<!"),
+    ],
+)
+def test_the_name_of_the_file_says_the_format(ask: Ask, command: str, name: str, begins: str) -> None:
+    """As far as the command has it."""
+    assert ask(*command.split(), "-o", name)[:2] == (0, "")
+    text = Path(name).read_text(encoding="utf-8")
+    assert begins in text[:300]
+
+
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "diagram partition -o x.graphml",
+        "diagram partition -o x.png",
+        "diagram partition --format dot -o x.svg",
+        "graph own.py:Counter -o x.svg",
+        "graph own.py:Counter --format dot -o x.graphml",
+        f"sequence kept.itf.json {' '.join(ON_OWN)} -o x.dot",
+        "explore own.py:Counter -o x.svg",
+        "explore own.py:Counter -o x.json",
+    ],
+)
+def test_no_other_format_than_that_of_the_name_is_written(ask: Ask, arguments: str) -> None:
+    """In one line, and without a file."""
+    answer = ask(*arguments.split())
+    assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert not [*Path().glob("x.*")]
+
+
+@pytest.mark.parametrize("arguments", ["explore own.py:Counter", "diagram partition --format svg"])
+def test_markup_is_not_printed_on_a_terminal(ask: Ask, monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
+    """But elsewhere."""
+    assert ask(*arguments.split()).code == 0
+    monkeypatch.setattr("spec.cli.output.sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+    answer = ask(*arguments.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert "write it to a file" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("list PARTITIONS", 0),
+        ("check own.py:counter --set TOP=3 --property Never_Beyond", 0),
+        ("check own.py:Idle --accept-vacuous Sleep", 0),
+        ("check own.py:Counter --show PRESS", 0),
+        ("diagram Partition --format DOT", 0),
+        ("replay E1", 0),
+        ("replay t3'", 0),
+        ("elect OFFLINE --replicas 1 --isr 1 --live 1", 0),
+        ("check own --max-states 2", 2),
+    ],
+)
+def test_names_may_be_written_in_any_case_or_as_printed(ask: Ask, arguments: str, code: int) -> None:
+    """A name that is still unknown is a mistake."""
+    assert ask(*arguments.split()).code == code
+
+
+def test_a_file_beside_that_is_named_without_its_ending_is_proposed(ask: Ask) -> None:
+    """Instead of the systems."""
+    assert "write own.py for the file here" in ask("check", "own").err
+
+
+def test_an_anomaly_may_be_named_by_its_ticket(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several with one ticket are listed."""
+    monkeypatch.setattr("spec.atlas.anomalies.anomalies", anomalies)
+    assert "B4 " in ask("anomalies", "kafka-6082").out
+    listed = [each["id"] for each in ask("anomalies", "KAFKA-6082", "--json").json()]
+    assert listed == [row.id for row in anomalies() if row.ticket == "KAFKA-6082"]
+    assert ask("anomalies", "KAFKA-6082", "--max-states", "3").code == 2
+    assert ask("anomalies", "Kafka-3083", "--max-states", "3").code == 20
+    assert "b17 is an anomaly" in ask("replay", "b17").err
+    assert "KAFKA-6082 is the ticket of B4, B24" in ask("diagram", "KAFKA-6082").err
+
+
+def test_a_switch_may_be_named_by_its_ticket(ask: Ask) -> None:
+    """If it is the only one."""
+    assert "may mean epoch_update, fence_zk" in ask("check", "controller-election", "--without", "KAFKA-6082").err
+
+
+def test_a_method_that_lost_its_action_is_named(ask: Ask, tmp_path: Path) -> None:
+    """In the reason why a system is vacuous."""
+    lost = OWN.replace(
+        "class Idle(Counter):\n", "class Idle(Counter):\n    def doze(self, s):\n        s.count['here'] = 0\n\n"
+    )
+    (tmp_path / "lost.py").write_text(lost)
+    answer = ask("check", "lost.py:Idle", "--json").json()
+    assert answer["why"] == "action sleep is never taken; nothing uses doze: is its @action missing?"
+    assert "nothing uses" not in ask("check", "own.py:Idle").out
+
+
+def test_releases_beyond_those_with_zookeeper(ask: Ask) -> None:
+    """And a system without releases."""
+    assert "Kafka 4.0 has no ZooKeeper" in ask("check", "partitions", "--release", "4.0").err
+    bare = re.sub("    releases = .*\n", "", OWN)
+    Path("bare.py").write_text(bare)
+    assert "the system has no releases" in ask("check", "bare.py:Counter", "--release", "2.8").err
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -387,7 +387,8 @@ def test_a_unique_prefix_names_a_scenario() -> None:
     """For an ambiguous prefix, the error lists all matches."""
     assert scenario_named("t1-loss").name == scenario_named("t1-loss-by-truncation").name == "t1-loss-by-truncation"
     with pytest.raises(UsageError, match=r"t1b-loss-without-restart, t1b-under-kip-101$"):
-        scenario_named("t1b")
+        scenario_named("t1b-")
+    assert scenario_named("T1b").name == "t1b-loss-without-restart", "the label of its title"
     with pytest.raises(UsageError, match="t9; there are e1-election-and-failover, "):
         scenario_named("t9")
 

@@ -19,6 +19,7 @@ from spec.systems.cluster import TOPIC, Role
 from spec.what_if.any_order import (
     ARRIVES,
     HEALTH_BY_PROPERTY,
+    HEALTH_ON_THE_WAY,
     AnyOrder,
     BrokenRule,
     PlanBounds,
@@ -89,6 +90,49 @@ def test_safe_events_are_safe_in_every_order() -> None:
 
 def test_too_few_in_sync_replicas_are_reported() -> None:
     assert worst(in_any_order(cluster(status(1, 2), min_isr=2), Crash(1))) is PartitionHealth.UnderMinIsr
+
+
+OFFLINE, FEW, ONLINE = PartitionHealth.Offline, PartitionHealth.UnderMinIsr, PartitionHealth.Online
+
+
+@pytest.mark.parametrize(
+    ("begun", "min_isr", "events", "on_the_way", "code"),
+    [
+        pytest.param(status(1), 1, (Crash(1), Return(1)), OFFLINE, 12, id="one replica"),
+        pytest.param(status(1, 2), 2, (Crash(1), Return(1)), FEW, 0, id="min ISR"),
+        pytest.param(
+            status(1, 2), 1, (Crash(1), Return(1), Crash(2), Return(2)), OFFLINE, 12, id="restarts that overlap"
+        ),
+        pytest.param(status(1, 2, 3), 2, (Crash(1), Return(1)), ONLINE, 0, id="the election itself"),
+        pytest.param(status(2, 3, isr=(2,)), 2, (Crash(1), Return(1)), ONLINE, 0, id="as before"),
+    ],
+)
+def test_the_worst_on_the_way_is_reported(
+    begun: PartitionStatus, min_isr: int, events: tuple[ClusterEvent, ...], on_the_way: PartitionHealth, code: int
+) -> None:
+    """All of these end as they begin; between a death and its election nothing counts."""
+    found = in_any_order(cluster(begun, min_isr=min_isr), *events)
+    [case] = found.cases
+    worse = on_the_way is not ONLINE
+    assert (case.on_the_way, found.exit_code) == (on_the_way if worse else case.health, code)
+    assert (case.trace_on_the_way is not None, "  the shortest way to" in str(found)) == (worse, worse)
+    assert found.to_json()["classes"][0]["worst_on_the_way"] == str(case.on_the_way)
+
+
+def test_a_partition_that_is_offline_at_first_is_not_reported_for_that() -> None:
+    dead = replace(cluster(status(1)), live=frozenset({2, 9}))
+    found = in_any_order(dead, Return(1), AnotherController())
+    assert (found.cases[0].on_the_way, found.exit_code) == (ONLINE, 0)
+
+
+def test_each_moment_of_one_order_is_among_those_on_the_way() -> None:
+    begun = cluster(status(1, 2), status(2, 3, 1), min_isr=2)
+    for events in ((Crash(1), Return(1), Crash(2), Return(2)), (Shutdown(2), Return(2), Crash(3))):
+        moments = what_if(begun, *events).moments
+        for case in in_any_order(begun, *events).cases:
+            for moment in moments:
+                assert case.on_the_way is OFFLINE or not {*case.partitions} & {*moment.offline}
+                assert case.on_the_way <= FEW or not {*case.partitions} & {*moment.under_min_isr}
 
 
 @pytest.mark.parametrize("release", ["2.2", "3.9"])
@@ -475,7 +519,7 @@ def test_each_invariant_is_an_outcome_or_a_rule_or_breaks_in_some_release() -> N
         if instance.system == "partitions" and instance.release and not instance.constants.get("lost_replies")
         for name in instance.broken
     }
-    assert invariants == {*HEALTH_BY_PROPERTY, *RULES} | broken
+    assert invariants == {*HEALTH_BY_PROPERTY, *HEALTH_ON_THE_WAY, *RULES} | broken
     assert not broken & {*RULES}
 
 
@@ -581,6 +625,16 @@ def test_a_partition_does_not_move_to_a_dead_broker() -> None:
     assert found.to_json()["classes"][0]["counterexample"]["property"] == "arrives"
     back = in_any_order(cluster(status(1, 2)), move(2, 3), Crash(3), Return(3), release="2.3")
     assert back.cases[0].arrives
+
+
+@pytest.mark.parametrize(("release", "refused"), [("2.3", False), ("3.9", True)])
+def test_a_move_to_a_broker_that_is_dead_in_every_order(release: str, refused: bool) -> None:
+    dead = replace(cluster(status(1, 2)), others=frozenset({5}))
+    found = in_any_order(dead, move(2, 5), release=release)
+    assert (found.cases[0].arrives, found.cases[0].is_refused, found.exit_code) == (False, refused, 12 * refused)
+    assert "t-0 needs broker 5, which is dead" in str(found)
+    back = in_any_order(dead, move(2, 5), Return(5), release=release)
+    assert (back.cases[0].is_refused, back.exit_code) == (False, 0)
 
 
 def test_a_request_is_lost_with_its_controller() -> None:

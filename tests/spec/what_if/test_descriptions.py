@@ -92,7 +92,7 @@ def line(number: int = 0, leader: str = "1", replicas: str = "1,2", isr: str = "
 HEADER = "Topic: t\tPartitionCount: 2\tReplicationFactor: 2\tConfigs: \n"
 BAD: dict[str, tuple[str | bytes, str]] = {
     "an empty file": ("", "is empty"),
-    "no text": (b"\xff\x00\x81\x93", "not text"),
+    "no text": (b"\xff\x00\x81\x93", "cluster.txt:1: this is not UTF-8"),
     "another tool's output": ("GROUP TOPIC PARTITION CURRENT-OFFSET\nmine t 0 12\n", "kafka-topics.sh --describe"),
     "a list of topics": ("orders\npayments\n", "kafka-topics.sh --describe"),
     "headers alone": (HEADER.replace("2\tR", "0\tR"), "no partition"),
@@ -123,7 +123,11 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "a list": ("[1, 2]", '{"partitions": [...]}'),
     "another version": ('{"version":2,"partitions":[]}', "version must be 1, not 2"),
     "no partition": ('{"version":1,"partitions":[]}', "partitions is empty"),
-    "a row without replicas": ('{"partitions":[{"topic":"t","partition":0}]}', "partitions[0] has no replicas"),
+    "a row without replicas beside others": (
+        '{"partitions":[{"topic":"t","partition":1,"replicas":[1]},{"topic":"t","partition":0}]}',
+        "partitions[1] has no replicas",
+    ),
+    "an election": ('{"partitions":[{"topic":"t","partition":0}]}', "names no replicas: --prefer"),
     "a row that is none": ('{"partitions":[7]}', "partitions[0] must be an object"),
     "a negative broker": (
         '{"partitions":[{"topic":"t","partition":0,"replicas":[1,-1]}]}',

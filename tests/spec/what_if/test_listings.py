@@ -114,7 +114,15 @@ def test_a_listing_is_refused(name: str, says: str) -> None:
             (".txt:1, 6, 11: not part of a listing", "observers of multi-region-async-0 are"),
         ),
         ("in-17-strimzi-4.txt", ("Elr is printed for clusters with KRaft",)),
-        ("05-generate.out", ("the current assignment was read from",)),
+        ("05-generate.out", ("the current assignment was read from", "05-generate.out:5: a plan, not used")),
+        (
+            "01-session.txt",
+            (
+                "01-session.txt:1, 16-18, 22-25: not part of a listing, ignored",
+                "01-session.txt:7-14: a plan, not used",
+                "01-session.txt:20: another current assignment, not used",
+            ),
+        ),
     ],
 )
 def test_omissions_and_assumptions_are_reported(name: str, notes: tuple[str, ...]) -> None:
@@ -200,6 +208,43 @@ def test_a_partition_without_leader_and_isr_may_lack_a_state(
     assert any(note.startswith("leader none and an empty ISR") for note in described.notes) is (leader == "none")
 
 
+def test_a_current_assignment_that_contradicts_the_listing_is_refused(tmp_path: Path) -> None:
+    session = Path(listing("01-session.txt")).read_text()
+    other = session.replace('"replicas":[2,1,0]', '"replicas":[2,1,3]')
+    with pytest.raises(UsageError, match=r":20: my-topic-1 is on 2,1,3, and at .*:4 it is on 2,1,0: leave one"):
+        of(tmp_path, other)
+
+
+@rows("other", ["14-kcat.txt", "in-13-kcat.json"])
+def test_two_listings_of_different_tools_are_refused(tmp_path: Path, other: str) -> None:
+    both = (Path(listing(name)).read_text() for name in ("01-before.txt", other))
+    with pytest.raises(UsageError, match="describes the cluster twice"):
+        of(tmp_path, "\n".join(both))
+
+
+def test_a_plan_beside_the_metadata_of_a_broker_is_named(tmp_path: Path) -> None:
+    both = (Path(listing(name)).read_text() for name in ("14-kcat.txt", "01-plan-same.json"))
+    [note] = of(tmp_path, "".join(both)).notes
+    assert "a plan, not used" in note
+
+
+def test_a_file_in_another_encoding_is_refused_with_its_line() -> None:
+    with pytest.raises(UsageError, match=r"32-latin1.txt:1: this is not UTF-8"):
+        read_cluster(listing("32-latin1.txt"))
+
+
+@rows("source", ["zk://zk1:2181/kafka", "zk1:2181/kafka", "zk1:2181,zk2:2181", "https://zk1"])
+def test_an_address_in_another_form_is_refused_with_the_right_one(source: str) -> None:
+    with pytest.raises(UsageError, match=r"is no file; a ZooKeeper is written zookeeper://zk1"):
+        read_cluster(source)
+
+
+def test_a_file_with_the_name_of_an_address_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("zk1:2181").write_text(Path(listing("01-before.txt")).read_text())
+    assert len(read_cluster("zk1:2181").partitions) == 3
+
+
 @rows("name, target", [("05-generate.out", (1, 3)), ("01-plan-same.json", (1, 2))])
 def test_a_plan_is_read(name: str, target: tuple[int, ...]) -> None:
     assert read_plan(listing(name)) == {T0: target}
@@ -211,6 +256,7 @@ def test_a_plan_is_read(name: str, target: tuple[int, ...]) -> None:
         ("in-04-execute.out", "--execute, with the old assignment"),
         ("in-04-verify.out", "--verify, which has no leaders"),
         ("05-cluster.txt", ":1: this is not JSON"),
+        ("17-election.json", "asks for an election, and names no replicas: --prefer"),
     ],
 )
 def test_an_invalid_plan_is_refused(name: str, says: str) -> None:

@@ -174,6 +174,40 @@ def test_a_move_to_a_dead_broker_waits_or_is_refused() -> None:
     assert after(refused) == (1, (1, 2))
 
 
+def open_moves(prediction: Prediction) -> list[tuple[TopicPartition, bool, tuple[int, ...]]]:
+    return [(move.partition, move.is_refused, move.waits_for) for move in prediction.open_moves]
+
+
+@rows("release", RELEASES)
+def test_a_move_is_not_finished_while_a_target_broker_is_dead(release: str) -> None:
+    begun = cluster(status(1, 5, isr=(1,)), status(1, 2))
+    waits = what_if(begun, Reassign({T0: (2, 5), T1: (2, 1)}), release=release)
+    assert (open_moves(waits), waits.exit_code) == ([(T0, False, (5,))], 0)
+    assert "1 move is not finished, waiting for broker 5, which is dead: t-0" in str(waits).splitlines()
+    assert waits.to_json()["open_moves"][0]["waits_for"] == [5]
+    ends = what_if(begun, Reassign({T0: (2, 5)}), Return(5), release=release)
+    assert open_moves(ends) == []
+
+
+def test_a_move_waits_for_those_that_are_not_in_sync_and_for_a_controller() -> None:
+    lagging = KnownCluster({T0: status(1, 2, isr=(1,))}, frozenset({1, 2, 3}), 1, {"t": 1}, {})
+    assert open_moves(what_if(lagging, Reassign({T0: (3, 2)}))) == [(T0, False, (2,))]
+    assert "broker 2, which is not in sync: t-0" in str(what_if(lagging, Reassign({T0: (3, 2)})))
+    none = what_if(lagging, Crash(1, 2, 3), Reassign({T0: (3, 2)}))
+    assert "1 move is not finished, waiting for a controller: t-0" in str(none).splitlines()
+
+
+def test_a_refused_move_is_a_failure_with_a_reason() -> None:
+    begun = cluster(status(1, 2), status(1, 2))
+    refused = what_if(begun, Crash(3), Reassign({T0: (3, 2), T1: (4, 2)}))
+    assert (open_moves(refused), refused.offline, refused.exit_code) == ([(T0, True, ())], (), 12)
+    assert "1 move is refused, needing broker 3, which is dead: t-0" in str(refused).splitlines()
+    waits, second = Reassign({T0: (5, 2)}), Reassign({T0: (1, 4)})
+    both = what_if(cluster(status(1, 5, 2, isr=(1, 2))), waits, second, release="2.3")
+    assert (open_moves(both), both.exit_code) == ([(T0, True, ()), (T0, False, (5,))], 12)
+    assert "another one is under way" in both.open_moves[0].reason
+
+
 @rows("release", ["0.10.2", "1.0", "2.3"])
 def test_a_second_plan_is_refused_while_a_partition_moves_until_2_3(release: str) -> None:
     """The tool does not overwrite an existing node, so the first plan stays intact, and waits for a leader."""
