@@ -18,7 +18,8 @@ from election.replica_placement import create_new_partitions_assignment
 from spec.kafka.admin_tools_beside import ACTIONS, Action, AdminToolsBeside, Situation, actions_of
 from spec.kafka.scripted_cluster import Disagreement
 from spec.kafka.state_machines_beside import RELEASES
-from statemachines.admin import admin_design_of
+from statemachines.admin import AdminDesign, admin_design_of
+from statemachines.changes.change import Compared, changes_of
 from statemachines.cluster import Cluster
 from tests.kafka.admin_actions import AdminDrawing
 from tests.kafka.conftest import RELEASE, RealControllers
@@ -67,6 +68,12 @@ def test_what_administrators_do_equals_kafkas_in_each_release(
 ) -> None:
     """More."""
     compare(real_controllers, release, first_seed, LONG)
+
+
+def test_each_change_that_is_compared_is_turned_round_below() -> None:
+    """In some release."""
+    compared = {name for name, its in changes_of(AdminDesign).items() if Compared.Tools in its.provenance.compared}
+    assert compared == {change for changes in TURNED.values() for change in changes}
 
 
 def test_each_action_is_compared_in_some_release() -> None:

@@ -194,8 +194,8 @@ final class Administrator {
         Object tool = Reflection.exists(service)
             ? Reflection.create(service, client)
             : Reflection.module("kafka.admin.TopicCommand");
-        Reflection.call(
-            tool, method, client, Reflection.create("kafka.admin.TopicCommand$TopicCommandOptions", (Object) options));
+        Object parsed = Reflection.create("kafka.admin.TopicCommand$TopicCommandOptions", (Object) options);
+        Reflection.call(tool, method, client, parsed);
     }
 
     /** Since 0.11 a throttle is an object. */
