@@ -425,9 +425,10 @@ class Cluster:
             racks=self._racks,
         )
         new = {TopicPartition(name, number): ReplicaAssignment(brokers) for number, brokers in added.items()}
+        afterwards = {**assignments, **new}
         if not self._admin.add_to_unequal:
-            require_equal_numbers(name, [*assignments.values(), *new.values()])
-        self.zookeeper.set(None, topic_path(name), TopicAssignment.encode({**assignments, **new}))
+            require_equal_numbers(name, afterwards.values())
+        self.zookeeper.set(None, topic_path(name), TopicAssignment.encode(afterwards))
         self._something_happens()
 
     def _need_no_changes_of(self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment]) -> None:
@@ -786,10 +787,12 @@ class Cluster:
     def _refused_by_tool(self, reassigned: Sequence[tuple[TopicPartition, tuple[BrokerId, ...]]]) -> str:
         """Why `kafka-reassign-partitions.sh` does not write the node; empty if it does."""
         partitions = self.partitions()
-        for partition, target in reassigned:
+        for partition, _ in reassigned:
             if partition not in partitions:
                 return f"there is no partition {partition}"
-            if self._admin.check_targets and (strangers := {*target} - self._registered()):
+        if self._admin.check_targets:
+            strangers = {*chain.from_iterable(target for _, target in reassigned)} - self._registered()
+            if strangers:
                 return f"broker {min(strangers)} is not registered"
         if REASSIGN_PARTITIONS in self.zookeeper.state.nodes:
             return f"another one is under way in {REASSIGN_PARTITIONS}"

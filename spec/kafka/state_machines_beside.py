@@ -90,7 +90,8 @@ UNSTARTED: Final = frozenset({"ControllerChannelManager", "UnstartedChannels", "
 
 
 class RealController(PureCalls):
-    """A controller of a release of Kafka, from `__enter__` to `__exit__`. Its calls: `StateMachines`, `Events`.
+    """A controller of a release of Kafka, from `__enter__` to `__exit__`. Its calls: `StateMachines`, `Events`,
+    and `Tools` for what administrators do.
 
     Args:
         release: one of `RELEASES`.

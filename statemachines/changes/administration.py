@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from statemachines.changes.change import Line, Provenance, since, until
+from statemachines.changes.change import TOOLS, Compared, Line, Provenance, since, until
 
 __all__ = [
     "ADD_BY_REQUEST",
@@ -21,8 +21,8 @@ __all__ = [
 ]
 
 
-def _of(before: Line, after: Line) -> Provenance:
-    return Provenance(by_source=(before, after))
+def _of(before: Line, after: Line, compared: tuple[Compared, ...] = ()) -> Provenance:
+    return Provenance(compared, by_source=(before, after))
 
 
 NUMBER_FROM_ZERO: Final = since(
@@ -32,6 +32,7 @@ NUMBER_FROM_ZERO: Final = since(
     provenance=_of(
         Line("2.2.2", "AdminZkClient.scala", "validateTopicCreate", 101),
         Line("2.3.0", "AdminZkClient.scala", "validateTopicCreate", 132),
+        TOOLS,
     ),
 )
 REFUSE_MARKED_TOPIC: Final = since(
@@ -42,6 +43,7 @@ REFUSE_MARKED_TOPIC: Final = since(
     provenance=_of(
         Line("3.0.2", "AdminZkClient.scala", "validateTopicCreate", 125),
         Line("3.1.0", "AdminZkClient.scala", "validateTopicCreate", 129),
+        TOOLS,
     ),
 )
 ADD_BY_REQUEST: Final = since(
@@ -52,6 +54,7 @@ ADD_BY_REQUEST: Final = since(
     provenance=_of(
         Line("0.11.0.3", "AdminUtils.scala", "addPartitions", 276),
         Line("1.0.0", "AdminManager.scala", "createPartitions", 200),
+        TOOLS,
     ),
 )
 ADD_TO_UNEQUAL: Final = since(
@@ -60,6 +63,7 @@ ADD_TO_UNEQUAL: Final = since(
     provenance=_of(
         Line("2.1.1", "AdminZkClient.scala", "addPartitions", 229),
         Line("2.2.0", "AdminZkClient.scala", "addPartitions", 210),
+        TOOLS,
     ),
 )
 DELETE_TOPIC_ENABLE: Final = since(
@@ -88,6 +92,7 @@ CHECK_TARGETS: Final = since(
     provenance=_of(
         Line("0.10.2.2", "ReassignPartitionsCommand.scala", "parseAndValidate", 179),
         Line("0.11.0.0", "ReassignPartitionsCommand.scala", "parseAndValidate", 184),
+        TOOLS,
     ),
 )
 ELECT_BY_REQUEST: Final = since(
@@ -98,6 +103,7 @@ ELECT_BY_REQUEST: Final = since(
     provenance=_of(
         Line("2.1.1", "PreferredReplicaLeaderElectionCommand.scala", "writePreferredReplicaElectionData", 100),
         Line("2.2.0", "KafkaApis.scala", "handleElectPreferredReplicaLeader", 2240),
+        TOOLS,
     ),
 )
 UNCLEAN_ON_REQUEST: Final = since(

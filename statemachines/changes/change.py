@@ -65,6 +65,8 @@ class Compared(Enum):
     """ReplicaManager and Partition of a leader, over real logs, of 2.8.0, 2.8.2 and 3.9.1."""
     Follower = "tests/kafka/test_followers.py"
     """ReplicaManager and ReplicaFetcherThread of a follower, over real logs, of 2.8.0 and 3.9.1."""
+    Tools = "spec/kafka/admin_tools_beside.py"
+    """An administrator's tools, and the AdminManager that serves requests on a broker."""
 
 
 class Line(NamedTuple):
@@ -106,6 +108,7 @@ BOTH: Final = (*STATE_MACHINES, *CONTROLLER)
 RECEIVER: Final = (Compared.Receiver,)
 LEADER: Final = (Compared.Leader,)
 FOLLOWER: Final = (Compared.Follower,)
+TOOLS: Final = (Compared.Tools,)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -36,6 +36,7 @@ RUN = {
     Compared.Receiver: ("3.9.1",),
     Compared.Leader: ("2.8.0", "2.8.2", "3.9.1"),
     Compared.Follower: ("2.8.0", "3.9.1"),
+    Compared.Tools: state_machines_beside.RELEASES,
 }
 """The releases whose classes run beside ours."""
 EVERY = [release for releases in EXACT.values() for release in releases]

@@ -137,8 +137,13 @@ final class Ensemble {
 
     /** Deletes a topic's node with everything below it. */
     void deleteTopic(String topic) {
+        deleteAll(topic(topic));
+    }
+
+    /** Deletes a node with everything below it. */
+    void deleteAll(String path) {
         List<String> paths = new ArrayList<>();
-        collect(topic(topic), paths);
+        collect(path, paths);
         for (int last = paths.size() - 1; last >= 0; last--) {
             delete(paths.get(last));
         }
