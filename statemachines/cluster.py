@@ -15,7 +15,8 @@ is fixed, and ISRs change only when all else is done; or a seed draws the order.
 No rule of Kafka is in this module. The controller on each broker is a `KafkaController`, and brokers are made of
 `statemachines.broker`. Both were compared with Kafka's own classes, and systems explore both.
 
-Left out: lost connections and lost replies, failed log directories, leaders that shrink ISRs, and time.
+Left out: lost connections and lost replies, failed log directories, leaders that shrink ISRs, and time; topic ids,
+brokers of several releases or with an older inter.broker.protocol.version, and fetches that are late (KAFKA-13207).
 """
 
 from __future__ import annotations

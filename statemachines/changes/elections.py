@@ -105,8 +105,8 @@ REGISTERS_AGAIN: Final = until(
     "2.2.0", "A registration that disappears while a broker checks its owner is created again; later that is an error"
 )
 REPLACE_REGISTRATION: Final = proposed(
-    "A broker replaces a registration under its id whichever session left it: it may have created it in a session that "
-    "ended before the reply",
+    "A broker replaces a registration under its id whichever session left it: it may have created it in a session "
+    "that ended before the reply",
     note="so it cannot refuse to start beside a running broker of the same id",
 )
 GHOST_CHECK: Final = proposed(
