@@ -15,7 +15,8 @@ is fixed, and ISRs change only when all else is done; or a seed draws the order.
 No rule of Kafka is in this module. The controller on each broker is a `KafkaController`, and brokers are made of
 `statemachines.broker`. Both were compared with Kafka's own classes, and systems explore both.
 
-Left out: lost connections and lost replies, failed log directories, leaders that shrink ISRs, and time.
+Left out: lost connections and lost replies, failed log directories, leaders that shrink ISRs, and time; topic ids,
+brokers of several releases or with an older inter.broker.protocol.version, and fetches that are late (KAFKA-13207).
 """
 
 from __future__ import annotations
@@ -876,7 +877,8 @@ class Cluster:
         """A cluster whose ZooKeeper holds this tree, and whose brokers have done nothing yet.
 
         Registered brokers run. The controller, if it is one of them, will take over, in the epoch of the tree. Like
-        Kafka's, it handles what it finds: dead leaders, topics to be deleted, reassignments. Left out: nodes that are
+        Kafka's, it handles what it finds: dead leaders, topics to be deleted, reassignments. The history begins with
+        what tools have damaged: a /controller without data, or a topic that has lost its id. Left out: nodes that are
         not Kafka's, and `Details`.
 
         Raises:
@@ -898,6 +900,9 @@ class Cluster:
         before = max(0, read.controller_epoch - (controller is not None))  # the election increments it
         cluster.zookeeper.set(None, CONTROLLER_EPOCH, before)
         add_nodes(nodes, {path: data for path, data in read.nodes().items() if path not in nodes})
+        if CONTROLLER in read.values and read.values[CONTROLLER] is None:
+            cluster.zookeeper.create(None, CONTROLLER)
+        cluster.history = [Failed(each) for each in read.damage(release)]
         for broker in read.live:
             cluster.brokers[broker].metadata_cache.state.alive_brokers = read.live
         return cluster

@@ -47,6 +47,8 @@ UNCLEAN: Final = "unclean.leader.election.enable"
 DEFAULTS: Final = "/config/brokers/<default>"
 """Dynamic configuration of all brokers."""
 CLUSTER_ID: Final = "/cluster/id"
+TOPIC_IDS: Final = Release("2.8.0")
+"""The first release whose controllers give topics ids [KIP-516]."""
 AT_START: Final = {
     **dict.fromkeys(("/brokers/seqid", "/cluster", "/config/brokers", "/config/changes", "/config/clients")),
     **dict.fromkeys(("/config/ips", "/config/users", "/consumers", "/latest_producer_id_block")),
@@ -201,7 +203,11 @@ class KafkaTree(NamedTuple):
         Raises:
             InvalidZnode: a node is not as Kafka writes it.
         """
-        values = {path: decode(path, data) for path, data in tree.items() if znode_at(path) is not None}
+        values = {
+            path: None if path == CONTROLLER and not data else decode(path, data)
+            for path, data in tree.items()
+            if znode_at(path) is not None
+        }
         for path, value in values.items():
             for name, brokers in _brokers_in(value):
                 try:
@@ -226,6 +232,14 @@ class KafkaTree(NamedTuple):
         """The controller, if it is registered."""
         found: ControllerRegistration | None = self.values.get(CONTROLLER)
         return found.broker if found is not None and found.broker in self.live else None
+
+    def damage(self, release: str) -> Iterator[str]:
+        """What tools have damaged, and what becomes of it, in sentences."""
+        if CONTROLLER in self.values and self.values[CONTROLLER] is None:
+            yield f"{CONTROLLER} has no data, so no broker is controller until it is deleted [KAFKA-9267]"
+        for path, value in self.values.items() if Release(release) >= TOPIC_IDS else ():
+            if isinstance(value, TopicIdReplicaAssignment) and value.topic_id is None:
+                yield f"{path} has no topic_id, so a new controller gives the topic another one [KAFKA-14190]"
 
     @property
     def controller_epoch(self) -> ControllerEpoch:

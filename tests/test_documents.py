@@ -165,7 +165,7 @@ def test_a_concepts_command_has_the_rows_result(command: str) -> None:
     program, *words = shlex.split(command)
     if program == "kafkaspec":
         run = CliRunner().invoke(kafkaspec, words)
-        assert (run.exit_code, bool(run.stdout)) == (0, True), run.output
+        assert run.exit_code in (0, 12) and run.stdout, run.output  # 12: an answer that nobody hopes for
     else:
         shown = subprocess.run([sys.executable, *words], cwd=ROOT, capture_output=True, text=True, check=True)
         assert shown.stdout

@@ -47,6 +47,13 @@ def describe(system: type[Specification]) -> Iterator[Line]:
         )
     if known := _anomalies_of(system.name):
         yield Line("  anomalies: ", f"{', '.join(row.id for row in known)} (kafkaspec anomalies ID)")
+    hidden = [(row.id, more) for row in known if (more := _beyond_defaults(system, row))]
+    if hidden:
+        needs = [
+            f"{name} needs {', '.join(f'{constant}={show(value)}' for constant, value in more.items())}"
+            for name, more in hidden
+        ]
+        yield Line("  anomalies that the defaults hide: ", "; ".join(needs))
     declared = [
         ("" if variant is system else f" of {title_of(variant)}", _own_constants(variant, system))
         for variant in system.variants()
@@ -71,6 +78,16 @@ def _smallest_check(system: str) -> PinnedInstance | None:
 
 def _anomalies_of(system: str) -> list[Anomaly]:
     return [row for row in anomalies() if row.system == system]
+
+
+def _beyond_defaults(system: type[Specification], row: Anomaly) -> dict[str, Any]:
+    """The constants of an anomaly that permit more than the defaults: higher bounds, and faults that are off."""
+    known = system.variant_for(**row.constants).constants()
+    return {
+        name: value
+        for name, value in row.constants.items()
+        if not known[name].switch and isinstance(value, int) and value > known[name].default
+    }
 
 
 def _sentence(system: type[Specification]) -> str:

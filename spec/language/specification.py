@@ -22,7 +22,7 @@ from typing import Any, ClassVar, NoReturn, Self
 from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, equal_looking, safe_repr
 from spec.language.identity import is_same_value
 from spec.language.part import Part, S, sentence_of
-from spec.language.switches import Switches
+from spec.language.switches import OfAllRecords, Switches
 from spec.language.words import MARK, Constant, kind_of, plain
 
 
@@ -53,7 +53,7 @@ class Specification(Part[S]):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
         of_design = [value.releases for value in vars(cls).values() if isinstance(value, Switches)]
         if of_design and "releases" not in vars(cls):
-            cls.releases = of_design[-1]
+            cls.releases = OfAllRecords(of_design)
         cls._head = fixed
         cls._fixed = {name: value for base in reversed(cls.__mro__) for name, value in _head_of(base).items()}
         known = cls.constants()

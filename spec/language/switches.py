@@ -14,7 +14,7 @@ has it. The description may be any object whose text is that sentence, such as a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Annotated, Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
 
@@ -80,6 +80,22 @@ class _Constants(Mapping[str, Mapping[str, Any]]):
 
     def __len__(self) -> int:
         return len(self.records)
+
+
+class OfAllRecords(Mapping[str, Mapping[str, Any]]):
+    """The constants of each release, of several records with the same releases."""
+
+    def __init__(self, each: Sequence[Mapping[str, Mapping[str, Any]]]):
+        self.each = each
+
+    def __getitem__(self, release: str) -> Mapping[str, Any]:
+        return {name: value for its in self.each for name, value in its[release].items()}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.each[0])
+
+    def __len__(self) -> int:
+        return len(self.each[0])
 
 
 def switches(record: type[R], releases: Mapping[str, R], only: Collection[str] | None = None) -> R:

@@ -25,6 +25,7 @@ __all__ = [
     "GHOST_CHECK",
     "LISTENER_GUARD",
     "REGISTERS_AGAIN",
+    "REPLACE_REGISTRATION",
     "REINIT_ONLY_IF_EXPIRED",
     "RESIGN_ON_MOVE",
     "SKIP_IF_SELF",
@@ -102,6 +103,11 @@ EPHEMERAL_OWNER_CHECK: Final = since(
 )
 REGISTERS_AGAIN: Final = until(
     "2.2.0", "A registration that disappears while a broker checks its owner is created again; later that is an error"
+)
+REPLACE_REGISTRATION: Final = proposed(
+    "A broker replaces a registration under its id whichever session left it: it may have created it in a session "
+    "that ended before the reply",
+    note="so it cannot refuse to start beside a running broker of the same id",
 )
 GHOST_CHECK: Final = proposed(
     "A /controller left by an older session of the broker does not make it controller", by="KAFKA-13407"

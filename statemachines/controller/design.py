@@ -136,6 +136,7 @@ class Design(NamedTuple):
     reinit_only_if_expired: Annotated[bool, elections.REINIT_ONLY_IF_EXPIRED] = elections.REINIT_ONLY_IF_EXPIRED.now
     ephemeral_owner_check: Annotated[bool, elections.EPHEMERAL_OWNER_CHECK] = elections.EPHEMERAL_OWNER_CHECK.now
     registers_again: Annotated[bool, elections.REGISTERS_AGAIN] = elections.REGISTERS_AGAIN.now
+    replace_registration: Annotated[bool, elections.REPLACE_REGISTRATION] = elections.REPLACE_REGISTRATION.now
     broker_epoch: Annotated[bool, elections.BROKER_EPOCH] = elections.BROKER_EPOCH.now
     ghost_check: Annotated[bool, elections.GHOST_CHECK] = elections.GHOST_CHECK.now
     resign_on_move: Annotated[bool, elections.RESIGN_ON_MOVE] = elections.RESIGN_ON_MOVE.now

@@ -275,10 +275,10 @@ class RegisteringBroker:
         if stat.ephemeralOwner == me.session:
             return Answer(self._registered(me, stat), "its own: registered")
         registered = self.design.ephemeral_owner_check and me.registration is not None
-        if registered and stat.ephemeralOwner == me.registration:
-            return Answer(
-                me.with_steps(ControllerStep.DeleteRegistration, *again), "an older session of its own left it"
-            )
+        left = registered and stat.ephemeralOwner == me.registration
+        if left or (self.design.replace_registration and stat.ephemeralOwner is not None):
+            whose = "an older session of its own" if left else "a session that it does not know"
+            return Answer(me.with_steps(ControllerStep.DeleteRegistration, *again), f"{whose} left it")
         return self._not_registered(me, "another session's")
 
     @request(ControllerStep.DeleteRegistration)

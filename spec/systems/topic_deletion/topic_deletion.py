@@ -45,10 +45,10 @@ class TopicDeletion(TopicDeletionActions):
     next controller then sends it the leader, and after that the deletion. A request of the old controller never
     overtakes one of the next, since the broker would refuse it.
 
-    As Kafka's tools ensure, an administrator deletes only an existing topic, and creates one only if it neither
-    exists nor still awaits its deletion. So a controller hears of a topic before it hears of its deletion. With
-    `partition_additions` an administrator adds a partition at any time. The controller's reads and writes for it are
-    one step, so no administrator writes in between.
+    As Kafka's tools ensure, an administrator deletes only an existing topic, and creates one only if it does not
+    exist and, since 3.1, does not still await its deletion. So a controller hears of a topic before it hears of its
+    deletion. With `partition_additions` an administrator adds a partition at any time. The controller's reads and
+    writes for it are one step, so no administrator writes in between.
 
     As in `partitions`, a controller does not die. A fence interrupts it, and fences exist only since 2.1. Before, an
     event goes on to its end.
@@ -80,9 +80,11 @@ class TopicDeletion(TopicDeletionActions):
     def only_marked_topic_deleted(
         self, before: ClusterWithDeletions, step: Step, after: ClusterWithDeletions
     ) -> bool:
-        """The topic's node is deleted only on request, and the requesting node is deleted last."""
+        """The topic's node is deleted only on request; the requesting node last, unless there is a new topic."""
         if before.exists and not after.exists:
             return before.deletion_requested and after.deletion_requested
+        if not self.admin.refuse_marked_topic:
+            return True
         return after.deletion_requested or not before.deletion_requested or not after.exists
 
     @transition_invariant

@@ -623,8 +623,9 @@ def test_a_partition_does_not_move_to_a_dead_broker() -> None:
     assert (case.health, case.arrives, found.exit_code) == (PartitionHealth.Online, False, 0)
     assert "online in every order, and may not have moved" in str(found)
     assert found.to_json()["classes"][0]["counterexample"]["property"] == "arrives"
-    back = in_any_order(cluster(status(1, 2)), move(2, 3), Crash(3), Return(3), release="2.3")
-    assert back.cases[0].arrives
+    for release, arrives in {"0.10.2": True, "2.3": False}.items():  # since 0.11 the tool refuses it while 3 is dead
+        back = in_any_order(cluster(status(1, 2)), move(2, 3), Crash(3), Return(3), release=release)
+        assert back.cases[0].arrives is arrives
 
 
 @pytest.mark.parametrize(("release", "refused"), [("2.3", False), ("3.9", True)])

@@ -1,0 +1,355 @@
+"""Public reports about Kafka, each repeated on a `Cluster`, in releases with the symptom and without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from statemachines import Cluster
+from statemachines.admin import admin_design_of
+from statemachines.broker.broker import AlwaysCaughtUp
+from statemachines.cluster import NotReached
+from statemachines.cluster_history import Failed
+from statemachines.cluster_steps import AdvanceController, ChangeIsr
+from statemachines.controller.design import CONTROLLER
+from statemachines.controller.replica_leader_election import ElectionType
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.messages.zk_data import (
+    DELETE_TOPICS,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    delete_topics_topic_path,
+    topic_path,
+)
+from statemachines.releases import RELEASES
+from tests.rows import rows
+
+T0 = TopicPartition("t", 0)
+
+
+def with_topic(release: str, replicas: tuple[int, ...] = (1, 2), **options: Any) -> Cluster:
+    """Three brokers at rest, and a topic with one partition."""
+    cluster = Cluster((1, 2, 3), release, **options)
+    cluster.create_topic("t", {0: replicas})
+    cluster.settle()
+    return cluster
+
+
+def there(cluster: Cluster, path: str) -> bool:
+    return path in cluster.zookeeper.state.nodes
+
+
+def sent(cluster: Cluster, since: int) -> list[str]:
+    return [str(each) for each in cluster.history[since:] if "LeaderAndIsr" in str(each)]
+
+
+# Events with data.
+
+
+@rows("release, moves", [("0.11.0.0", True), ("0.11.0.1", True), ("0.11.0.2", False), ("1.0", False), ("1.1", False)])
+def test_a_reassignment_that_is_withdrawn_after_it_was_read(release: str, moves: bool) -> None:
+    """KAFKA-6134: the event holds the node's data only in 0.11.0.0 and 0.11.0.1."""
+    cluster = with_topic(release)
+    cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T0, (3, 2)),))
+    cluster.step(cluster.steps()[0])  # it is heard of; in 0.11 and 1.0 it is also read
+    cluster.zookeeper.delete(None, REASSIGN_PARTITIONS)
+    cluster.settle()
+    assert (cluster.partition("t", 0).assignment.replicas == (3, 2)) is moves
+
+
+@rows("release, apart", [("0.10.2", False), ("0.11", True), ("1.0", True), ("1.1", False), ("3.9", False)])
+def test_a_topic_that_is_created_after_the_topics_were_read(release: str, apart: bool) -> None:
+    """KAFKA-5879: in 0.11 and 1.0 the event of a topic change holds the topics, so the second topic comes later."""
+    cluster = Cluster((1,), release)
+    cluster.settle()
+    since = len(cluster.history)
+    cluster.create_topic("t", {0: (1,)})
+    cluster.step(cluster.steps()[0])  # it is heard of; in 0.11 and 1.0 it is also read
+    cluster.create_topic("u", {0: (1,)})
+    cluster.settle()
+    assert len(sent(cluster, since)) == 1 + apart
+
+
+@rows("release, deleted", [("0.11", True), ("1.0", True), ("1.1", False), ("2.8", False)])
+def test_a_deletion_that_is_withdrawn_after_it_was_read(release: str, deleted: bool) -> None:
+    """KAFKA-5879."""
+    cluster = with_topic(release, delete_topic_enable=True)
+    cluster.delete_topic("t")
+    cluster.step(cluster.steps()[0])  # it is heard of; in 0.11 and 1.0 it is also read
+    cluster.zookeeper.delete(None, delete_topics_topic_path("t"))
+    cluster.settle()
+    assert (cluster.partitions() == {}) is deleted
+
+
+@rows("release, elected", [("0.11", True), ("1.0", True), ("1.1", False)])
+def test_an_election_that_is_withdrawn_after_it_was_read(release: str, elected: bool) -> None:
+    """KAFKA-5879: the event holds the partitions."""
+    cluster = with_topic(release, (2, 3), auto_leader_rebalance=False)
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(2)
+    cluster.settle()
+    cluster.elect([T0])
+    cluster.step(cluster.steps()[0])  # it is heard of; in 0.11 and 1.0 it is also read
+    cluster.zookeeper.delete(None, PREFERRED_REPLICA_ELECTION)
+    cluster.settle()
+    assert (cluster.partition("t", 0).leader == 2) is elected
+
+
+# Administrators.
+
+
+@rows("release, survives", [("0.10.2", True), ("1.1", True), ("2.1", True), ("2.2", False), ("3.9", False)])
+def test_an_election_survives_its_controller_until_2_1(release: str, survives: bool) -> None:
+    """KIP-183, KAFKA-5692, KAFKA-6146: a node makes the request, and the next controller finds it."""
+    cluster = with_topic(release, (2, 3), controller=1, auto_leader_rebalance=False)
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(2)
+    cluster.settle()
+    cluster.elect([T0])
+    assert there(cluster, PREFERRED_REPLICA_ELECTION) is survives
+    cluster.crash(1)
+    cluster.settle()
+    assert (cluster.partition("t", 0).leader == 2) is survives
+    assert not there(cluster, PREFERRED_REPLICA_ELECTION)
+
+
+@rows("release, refused", [("0.10.2", True), ("2.3", True), ("2.4", False), ("3.9", False)])
+def test_unclean_elections_cannot_be_requested_until_2_3(release: str, refused: bool) -> None:
+    """KIP-460, KAFKA-8286."""
+    cluster = with_topic(release, (2, 3), unclean=False)
+    cluster.crash(3)
+    cluster.settle()
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(3)
+    cluster.settle()
+    if refused:
+        with pytest.raises(ValueError, match=r"until 2\.3 no unclean election"):
+            cluster.elect([T0], ElectionType.UNCLEAN)
+        return
+    cluster.elect([T0], ElectionType.UNCLEAN)
+    cluster.settle()
+    assert cluster.partition("t", 0).leader == 3
+
+
+@rows(
+    "release, unknown, dead",
+    [
+        ("0.10.2", True, True),
+        ("0.11", False, False),
+        ("2.3", False, False),
+        ("2.4", False, False),
+        ("3.9", False, False),
+    ],
+)
+def test_brokers_that_a_reassignment_may_name(release: str, unknown: bool, dead: bool) -> None:
+    """KAFKA-5161: since 0.11 the tool, and since 2.4 the controller, refuses brokers that are not alive."""
+    for broker, accepted in {9: unknown, 3: dead}.items():
+        cluster = with_topic(release)
+        cluster.crash(3)
+        cluster.settle()
+        cluster.reassign({T0: (broker, 2)})
+        cluster.settle()
+        refusals = [each for each in cluster.history if isinstance(each, Failed) and "refused" in each.what]
+        assert (not refusals) is accepted
+
+
+@rows("release, outcome", [("0.10.2", "accepted"), ("0.11", "ValueError"), ("2.3", "ValueError"), ("2.4", "refused")])
+def test_a_reassignment_to_no_replica(release: str, outcome: str) -> None:
+    """KAFKA-5091: from 0.11 on the tool refuses it; since 2.4 the controller does."""
+    cluster = with_topic(release)
+    if outcome == "ValueError":
+        with pytest.raises(ValueError, match="the replicas of t-0: there are none"):
+            cluster.reassign({T0: ()})
+        return
+    cluster.reassign({T0: ()})
+    assert there(cluster, REASSIGN_PARTITIONS) is (outcome == "accepted")
+    cluster.settle()
+    refusal = Failed("the reassignment of t-0 is refused: INVALID_REPLICA_ASSIGNMENT")
+    assert (refusal in cluster.history) is (outcome == "refused")
+
+
+@rows("release, refused", [("1.1", False), ("2.2", False), ("2.3.0", True), ("3.9", True)])
+def test_partitions_that_are_not_numbered_from_0(release: str, refused: bool) -> None:
+    """KAFKA-7864."""
+    cluster = Cluster((1, 2), release)
+    if refused:
+        with pytest.raises(ValueError, match="allowed are the numbers from 0 to 0"):
+            cluster.create_topic("t", {1: (1, 2)})
+        return
+    cluster.create_topic("t", {1: (1, 2)})
+    cluster.settle()
+    assert cluster.partition("t", 1).leader == 1
+
+
+@rows("release, refused", [("2.3", False), ("3.0", False), ("3.1.0", True), ("3.9", True)])
+def test_a_topic_created_while_its_deletion_is_still_requested(release: str, refused: bool) -> None:
+    """KAFKA-6098, KAFKA-13175."""
+    cluster = with_topic(release)
+    cluster.delete_topic("t")
+    cluster.settle(until=lambda it: not there(it, topic_path("t")) and there(it, delete_topics_topic_path("t")))
+    if refused:
+        with pytest.raises(ValueError, match="topic t is marked for deletion"):
+            cluster.create_topic("t", {0: (2, 1)})
+        return
+    cluster.create_topic("t", {0: (2, 1)})
+    cluster.settle()
+    assert not there(cluster, delete_topics_topic_path("t"))
+
+
+@rows(
+    "release, topic, request",
+    [("0.10.1", True, True), ("0.10.2", True, False), ("0.11", True, False), ("1.0", False, False)],
+)
+def test_topics_are_not_deleted_by_default_until_0_11(release: str, topic: bool, request: bool) -> None:
+    """KAFKA-3175, KIP-162: in 0.10.1 the request stays, later the controller removes it."""
+    cluster = with_topic(release)
+    cluster.delete_topic("t")
+    cluster.settle()
+    assert (cluster.partitions() != {}, there(cluster, delete_topics_topic_path("t"))) == (topic, request)
+
+
+@rows("release, refused", [("2.0", False), ("2.1", True), ("3.9", True)])
+def test_a_deletion_is_refused_where_topics_cannot_be_deleted(release: str, refused: bool) -> None:
+    cluster = with_topic(release, delete_topic_enable=False)
+    if refused:
+        with pytest.raises(ValueError, match=r"delete\.topic\.enable is false"):
+            cluster.delete_topic("t")
+    else:
+        cluster.delete_topic("t")
+        cluster.settle()
+    assert cluster.zookeeper.children(None, DELETE_TOPICS)[0] == frozenset()
+    assert cluster.partitions() != {}
+
+
+@rows("release, refused", [("0.10.2", True), ("2.1", True), ("2.2.0", False), ("3.9", False)])
+def test_partitions_are_added_to_a_topic_with_unequal_numbers_of_replicas(release: str, refused: bool) -> None:
+    cluster = Cluster((1, 2, 3), release)
+    cluster.create_topic("t", {0: (1, 2), 1: (1, 2)})
+    cluster.settle()
+    cluster.reassign({("t", 1): (1, 2, 3)})
+    cluster.settle()
+    if refused:
+        with pytest.raises(ValueError, match="the partitions of t have 2, 3 replicas"):
+            cluster.create_partitions("t", 3)
+        return
+    cluster.create_partitions("t", 3)
+    cluster.settle()
+    assert len(cluster.partition("t", 2).assignment.replicas) == 2
+
+
+@rows("release", RELEASES)
+def test_the_default_for_unclean_elections_is_the_releases(release: str) -> None:
+    """KIP-106."""
+    led = []
+    for unclean in (None, False, True):
+        cluster = with_topic(release, (2, 3), unclean=unclean)
+        cluster.crash(3)
+        cluster.settle()
+        cluster.crash(2)
+        cluster.settle()
+        cluster.restart(3)
+        cluster.settle()
+        led.append(cluster.partition("t", 0).leader == 3)
+    assert led == [admin_design_of(release).unclean_by_default, False, True]
+
+
+@rows("release, restarted, at_once", [("1.0", True, False), ("1.1", False, False), ("2.0", False, True)])
+def test_when_a_changed_default_for_unclean_elections_counts(release: str, restarted: bool, at_once: bool) -> None:
+    """Until 1.0 a broker reads it when it starts; in 1.1 its next election does; since 2.0 there is one at once."""
+    cluster = with_topic(release, (2, 3), unclean=False, controller=1)
+    cluster.crash(3)
+    cluster.settle()
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(3)
+    cluster.settle()
+    cluster.allow_unclean()
+    cluster.settle()
+    assert (cluster.partition("t", 0).leader == 3) is at_once
+    cluster.crash(3)
+    cluster.settle()
+    cluster.restart(3)
+    cluster.settle()
+    assert (cluster.partition("t", 0).leader == 3) is not restarted
+    cluster.crash(1)
+    cluster.restart(1)
+    cluster.settle()
+    assert cluster.partition("t", 0).leader == 3
+    cluster.allow_unclean(allowed=False)
+    cluster.crash(3)
+    cluster.crash(1)
+    cluster.restart(1, 3)
+    cluster.settle()
+    assert cluster.partition("t", 0).leader == 3  # the last member of an ISR is in it
+
+
+# Damaged trees.
+
+
+@rows("data", [None, b""])
+def test_a_controller_node_without_data_stops_elections(data: bytes | None) -> None:
+    """KAFKA-9267: the security migrator leaves one, until an operator deletes it."""
+    cluster = Cluster.from_znodes({**with_topic("2.4").znodes(), CONTROLLER: data}, "2.4")
+    assert "no broker is controller until it is deleted" in str(cluster.history[0])
+    cluster.settle()
+    assert cluster.controller is None
+    cluster.zookeeper.delete(None, CONTROLLER)
+    cluster.settle()
+    assert cluster.controller is not None
+
+
+@rows("release, said", [("2.7", 0), ("2.8.0", 1), ("3.9", 1)])
+def test_a_topic_without_its_id_is_named(release: str, said: int) -> None:
+    """KAFKA-14190: a tool of before 2.8 rewrites the node."""
+    tree = {**with_topic(release).znodes(), topic_path("t"): b'{"version":2,"partitions":{"0":[1,2]}}'}
+    history = Cluster.from_znodes(tree, release).history
+    assert [("no topic_id" in str(each)) for each in history] == [True] * said
+
+
+# Races.
+
+
+class Emptied(AlwaysCaughtUp):
+    """Logs of which broker 2's may be empty."""
+
+    empty = False
+
+    def is_caught_up(self, replica: PartitionAndReplica, leader: int) -> bool:
+        return not (self.empty and replica.replica == 2)
+
+
+@rows("release, joins", [("2.7", True), ("3.2", True), ("3.9", True)])
+def test_a_follower_back_with_an_empty_disk_joins_by_an_old_request(release: str, joins: bool) -> None:
+    """KAFKA-14617, KIP-903: it caught up, died and is back before its leader's request is taken. Never fixed."""
+    logs = Emptied()
+    cluster = with_topic(release, controller=3, logs=logs)
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(2)
+    cluster.settle(without=ChangeIsr)
+    cluster.crash(2)
+    cluster.settle(without=ChangeIsr)
+    logs.empty = True
+    cluster.restart(2)
+    cluster.settle()
+    assert (2 in cluster.partition("t", 0).isr) is joins
+
+
+def test_a_race_that_never_happens_is_an_error() -> None:
+    cluster = with_topic("3.9")
+    with pytest.raises(NotReached):
+        cluster.settle(until=lambda it: it.controller is None)
+
+
+def test_steps_can_be_left_out_by_type_or_by_function() -> None:
+    """Also in a random order."""
+    for without in (AdvanceController, lambda step: isinstance(step, AdvanceController)):
+        for seed in (None, 1):
+            cluster = Cluster((1, 2))
+            cluster.settle(seed, without=without)
+            assert cluster.steps()
+            assert all(isinstance(each, AdvanceController) for each in cluster.steps())
