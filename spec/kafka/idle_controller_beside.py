@@ -33,10 +33,12 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Final
 
 from election.ids import BrokerId
-from spec.kafka.control_values import WHOLE, decoded_requests
-from spec.kafka.controller_beside import ControllerBeside, unordered
+from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests
+from spec.kafka.controller_beside import EVENTS, ControllerBeside, unordered
 from spec.kafka.scripted_cluster import ControlCommand, Disagreement, different
+from statemachines.controller.kafka_controller import QueuedEvent
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
+from statemachines.controller.threads import Queued
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
 from statemachines.messages.topic_partition import TopicPartition
@@ -89,17 +91,13 @@ class IdleControllerBeside(ControllerBeside):
             of_this_command.clear()
         self.perform(command)
         self.hear()
-        while self.controller.has_work and len(self.handled) < ENDLESS:
-            if self.queue and not self.controller.is_busy and not self.controller.posted:
-                self.handled.append(self.queue[0])
-            self.controller.advance()
-            if not self.controller.is_busy:
-                self.update_metrics()
-        self.is_endless, kafkas = self.controller.has_work, seen.get("endless", False)
+        self._settle(command.get("handle", ENDLESS))
+        self.is_endless, kafkas = len(self.handled) == ENDLESS, seen.get("endless", False)
         if self.is_endless or kafkas:
             return different("no end", self.is_endless, kafkas)
         self.is_stuck = seen.get("stuck", False)
-        self.kafkas |= {name: WHOLE[name](value) for name, value in seen.items() if name in WHOLE}
+        read = {**WHOLE, "queue": lambda events: list(map(decoded_waiting_event, events))}
+        self.kafkas |= {name: read[name](value) for name, value in seen.items() if name in read}
         sent = decoded_requests(seen["sent"])
         self._order_unanswered(sent)
         kept = frozenset() if self.design.reset_context or self.is_active else KEPT
@@ -109,6 +107,28 @@ class IdleControllerBeside(ControllerBeside):
             *different("requests to brokers", in_no_order(self.sent), in_no_order(sent)),
             *different("answers", self.answers_given, list(map(unordered, seen["answers"]))),
         ]
+
+    def _settle(self, events: int) -> None:
+        """Run all listeners, handle an event, and so on, until nothing is left to do or so many events are handled."""
+        while self.controller.has_work:
+            if not self._listens and not self.controller.is_busy:
+                self.hear()
+                if self.queue and not self._listens:
+                    if len(self.handled) == events:
+                        return
+                    self.handled.append(self.queue[0])
+            self.controller.advance()
+            if not self.controller.is_busy:
+                self.update_metrics()
+
+    @property
+    def _listens(self) -> bool:
+        """Whether ZkEventThread has something to do, in 0.11 and 1.0."""
+        return bool(self.controller.posted or self.controller.me.listener_agenda)
+
+    def _seen(self) -> dict[str, Any]:
+        queue = [waiting_event(event) for event in self.queue] if self.controller.is_running else []
+        return super()._seen() | {"queue": queue}
 
     def _servers(self) -> ZooKeeper:
         return self.zookeeper
@@ -126,6 +146,40 @@ def in_no_order(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dict[Broke
     UpdateMetadata also carries the topics in deletion as known at that moment; these are left out.
     """
     return {broker: sorted(map(_without_deleted, requests), key=repr) for broker, requests in sent.items()}
+
+
+def waiting_event(event: QueuedEvent) -> tuple[Any, ...]:
+    """An event by Kafka's name, with what it holds."""
+    if isinstance(event, Queued):
+        return event.event.name, *([] if event.controller is None else [str(event.controller)])
+    name, arguments = EVENTS[event.method], event.arguments
+    match name:
+        case "LeaderAndIsrResponseReceived":
+            arguments = arguments[1:]
+        case "ControlledShutdown" | "TopicDeletionStopReplicaResponseReceived":
+            arguments = arguments[:1]
+        case "ZkPartitionReassignment" if arguments:
+            arguments = (tuple(partition for partition, _ in arguments[0]),)
+    return name, *map(_held, arguments)
+
+
+def _held(value: Any) -> Any:
+    is_one = isinstance(value, str | int | TopicPartition)
+    return str(value) if is_one else sorted(map(str, value))
+
+
+def decoded_waiting_event(seen: Sequence[Any]) -> tuple[Any, ...]:
+    """The same of one of Kafka's.
+
+    Kafka's BrokerChange also holds the brokers, but its handler reads them again. What a PartitionReassignmentIsrChange holds besides its partition is left out.
+    """
+    name, *parts = decoded_event(seen)
+    match name:
+        case "BrokerChange":
+            parts = []
+        case "PartitionReassignmentIsrChange":
+            parts = parts[:1]
+    return name, *(sorted(each) if isinstance(each, list) else each for each in parts)
 
 
 def _without_deleted(request: ControlRequest) -> ControlRequest:

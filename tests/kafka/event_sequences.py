@@ -279,8 +279,9 @@ class EventDrawing:
 
 
 class SettledDrawing(EventDrawing):
-    """Draws commands to a controller of 0.10, 0.11 or 1.0, each with all its consequences.
+    """Draws commands to a controller of 0.10, 0.11 or 1.0, most with all their consequences.
 
+    Since 0.11 ZkEventThread only reads after some commands, and the events wait in the queue; or one is handled.
     The possible commands are those of 1.1; until 0.11 no log directory fails alone. Since 0.11, other controllers and
     an operator's writes are not drawn: if a topic's nodes are gone while it is queued for deletion, no controller can
     take over, see `test_no_controller_can_take_over`.
@@ -295,7 +296,9 @@ class SettledDrawing(EventDrawing):
         return super()._fail_log_dir() if self._has_directories else self._move_brokers()
 
     def _handled(self, command: ControlCommand) -> ControlCommand:
-        return command
+        if self._has_others or self._pick(5) < 3:
+            return command
+        return {**command, "handle": self._pick(2)}
 
     def _controllers(self) -> ControlCommand:
         others = ("depose",) if self._has_others else ()
