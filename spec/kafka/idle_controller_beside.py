@@ -1,4 +1,4 @@
-"""Our whole controller of 0.10, 0.11 or 1.0 beside Kafka's own, compared whenever neither has anything left to do.
+"""Our whole controller of 0.10, 0.11 or 1.0 beside Kafka's own, compared when idle and between two events.
 
     with RealController("1.0.2") as kafka:
         for sequence, answers in kafka.of("Events", [commands]):
@@ -6,12 +6,18 @@
             for command, seen in zip(sequence, answers, strict=True):
                 assert ours.disagreements(command, seen) == []
 
-Commands are those of `spec.kafka.controller_beside`, but `handle`, `meanwhile` and `lost` have no meaning: after a
-command both sides run until nothing is left to do. Until 1.0 Kafka's listeners read the content of their events, one
-request after another (`java/control/from-0.11/.../ControllerRunner.java`). Ours read only /controller and
-/brokers/ids at that time; everything else is read when the event is handled. So events and requests to ZooKeeper are
-not compared. The requests to a broker are compared without their order: Kafka iterates hash maps, one partition after
-the other.
+Commands are those of `spec.kafka.controller_beside`, but `meanwhile` and `lost` have no meaning. After a command both
+sides run until nothing is left to do. In 0.11 and 1.0 a command may have `handle`: they stop when so many events are
+handled and all listeners have run, so with 0 ZkEventThread only reads. The next command then changes what was read
+(`java/control/from-0.11/.../ControllerRunner.java`):
+
+    {"do": "ask_deletion", "topic": "c", "handle": 0}               the queue: TopicDeletion(c)
+    {"do": "withdraw", "path": "/admin/delete_topics/c"}            c is deleted all the same
+
+The events in the queue are compared, with what they hold. Not compared: handled events, requests to ZooKeeper, and
+the brokers in a BrokerChange, whose handler reads them again. No event is handled while ZkEventThread has something
+to do. The requests to a broker are compared without their order: Kafka iterates hash maps, one partition after the
+other.
 
 In 0.10 there is no queue: ZkEventThread's listeners do all the work, and a separate thread deletes topics. The test
 calls both directly, the deletions after each listener (`java/control/from-0.10.2/.../ControllerRunner.java`). Gauges
@@ -29,7 +35,7 @@ A controller of 0.10 that has resigned keeps some knowledge (`KEPT`) that ours h
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Final
 
 from election.ids import BrokerId
@@ -96,8 +102,7 @@ class IdleControllerBeside(ControllerBeside):
         if self.is_endless or kafkas:
             return different("no end", self.is_endless, kafkas)
         self.is_stuck = seen.get("stuck", False)
-        read = {**WHOLE, "queue": lambda events: list(map(decoded_waiting_event, events))}
-        self.kafkas |= {name: read[name](value) for name, value in seen.items() if name in read}
+        self.kafkas |= {name: SEEN[name](value) for name, value in seen.items() if name in SEEN}
         sent = decoded_requests(seen["sent"])
         self._order_unanswered(sent)
         kept = frozenset() if self.design.reset_context or self.is_active else KEPT
@@ -109,7 +114,7 @@ class IdleControllerBeside(ControllerBeside):
         ]
 
     def _settle(self, events: int) -> None:
-        """Run all listeners, handle an event, and so on, until nothing is left to do or so many events are handled."""
+        """Run all listeners, handle an event, and so on, until nothing is left to do or so many are handled."""
         while self.controller.has_work:
             if not self._listens and not self.controller.is_busy:
                 self.hear()
@@ -164,22 +169,24 @@ def waiting_event(event: QueuedEvent) -> tuple[Any, ...]:
 
 
 def _held(value: Any) -> Any:
+    """A topic, partition or broker; or several, in a canonical order."""
     is_one = isinstance(value, str | int | TopicPartition)
     return str(value) if is_one else sorted(map(str, value))
 
 
 def decoded_waiting_event(seen: Sequence[Any]) -> tuple[Any, ...]:
-    """The same of one of Kafka's.
-
-    Kafka's BrokerChange also holds the brokers, but its handler reads them again. What a PartitionReassignmentIsrChange holds besides its partition is left out.
-    """
+    """One of Kafka's events, like `waiting_event`."""
     name, *parts = decoded_event(seen)
-    match name:
-        case "BrokerChange":
-            parts = []
-        case "PartitionReassignmentIsrChange":
-            parts = parts[:1]
+    if name == "BrokerChange":
+        parts = []
     return name, *(sorted(each) if isinstance(each, list) else each for each in parts)
+
+
+SEEN: Final[Mapping[str, Callable[[Any], Any]]] = {
+    **WHOLE,
+    "queue": lambda seen: list(map(decoded_waiting_event, seen)),
+}
+"""Decoders for the observed state."""
 
 
 def _without_deleted(request: ControlRequest) -> ControlRequest:

@@ -12,6 +12,12 @@ from typing import Any, Final, NamedTuple
 from spec.kafka.mappings.partitions import OLD_BROKERS
 from spec.kafka.scripted_cluster import OTHER_CONTROLLER, ControlCommand
 from spec.kafka.state_machines_beside import CONTROLLER
+from statemachines.messages.zk_data import (
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    delete_topics_topic_path,
+    isr_change_notification_path,
+)
 from statemachines.releases import Release
 from tests.kafka.conftest import RELEASE
 
@@ -299,6 +305,22 @@ class SettledDrawing(EventDrawing):
         if self._has_others or self._pick(5) < 3:
             return command
         return {**command, "handle": self._pick(2)}
+
+    def _reassign(self) -> ControlCommand:
+        """Sometimes the node is overwritten, though another reassignment is in progress."""
+        return {**super()._reassign(), "do": self._one(("reassign_by_node", "write_reassignment"))}
+
+    def _ask_deletion(self) -> ControlCommand:
+        return super()._ask_deletion() if self._pick(3) else self._withdraw()
+
+    def _withdraw(self) -> ControlCommand:
+        """Somebody deletes the node of a request, which the controller may already have read."""
+        requests = (
+            *map(delete_topics_topic_path, self._topics),
+            *(REASSIGN_PARTITIONS, PREFERRED_REPLICA_ELECTION),
+            f"{isr_change_notification_path()}{self._pick(3):010}",
+        )
+        return {"do": "withdraw", "path": self._one(requests)}
 
     def _controllers(self) -> ControlCommand:
         others = ("depose",) if self._has_others else ()
