@@ -16,8 +16,8 @@ handled and all listeners have run, so with 0 ZkEventThread only reads. The next
 
 The events in the queue are compared, with what they hold. Not compared: handled events, requests to ZooKeeper, and
 the brokers in a BrokerChange, whose handler reads them again. No event is handled while ZkEventThread has something
-to do. The requests to a broker are compared without their order: Kafka iterates hash maps, one partition after the
-other.
+to do. The requests to a broker are compared without their order, and so are changes of ISRs that wait next to each
+other: Kafka iterates hash maps, one partition after the other.
 
 In 0.10 there is no queue: ZkEventThread's listeners do all the work, and a separate thread deletes topics. The test
 calls both directly, the deletions after each listener (`java/control/from-0.10.2/.../ControllerRunner.java`). Gauges
@@ -42,9 +42,10 @@ from election.ids import BrokerId
 from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests
 from spec.kafka.controller_beside import EVENTS, ControllerBeside, unordered
 from spec.kafka.scripted_cluster import ControlCommand, Disagreement, different
+from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_controller import QueuedEvent
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
-from statemachines.controller.threads import Queued
+from statemachines.controller.threads import Queued, Threads
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
 from statemachines.messages.topic_partition import TopicPartition
@@ -56,6 +57,8 @@ RELEASES: Final = ("0.10.2.2", "0.11.0.3", "1.0.2")
 """The releases whose whole controllers run in this way."""
 ENDLESS: Final = 200
 """More events than any command leads to; `ControllerRunner.java` has the same number."""
+
+ISR_CHANGE: Final = EVENTS[ControllerEventProcessor.process_partition_reassignment_isr_change.__name__]
 
 KEPT: Final = frozenset(
     {
@@ -97,7 +100,8 @@ class IdleControllerBeside(ControllerBeside):
             of_this_command.clear()
         self.perform(command)
         self.hear()
-        self._settle(command.get("handle", ENDLESS))
+        has_queue = self.controller.design.threads is Threads.queue
+        self._settle(command.get("handle", ENDLESS) if has_queue else ENDLESS)
         self.is_endless, kafkas = len(self.handled) == ENDLESS, seen.get("endless", False)
         if self.is_endless or kafkas:
             return different("no end", self.is_endless, kafkas)
@@ -105,6 +109,7 @@ class IdleControllerBeside(ControllerBeside):
         self.kafkas |= {name: SEEN[name](value) for name, value in seen.items() if name in SEEN}
         sent = decoded_requests(seen["sent"])
         self._order_unanswered(sent)
+        self._order_moves(self.kafkas.get("queue", []))
         kept = frozenset() if self.design.reset_context or self.is_active else KEPT
         compared = {name: value for name, value in self._seen().items() if name in self.kafkas.keys() - kept}
         return [
@@ -112,6 +117,19 @@ class IdleControllerBeside(ControllerBeside):
             *different("requests to brokers", in_no_order(self.sent), in_no_order(sent)),
             *different("answers", self.answers_given, list(map(unordered, seen["answers"]))),
         ]
+
+    def _order_moves(self, kafkas: Sequence[tuple[Any, ...]]) -> None:
+        """Changes of ISRs wait in the order in which Kafka wrote the states, each partition of a hash set in turn."""
+        ours = list(self.queue)
+        waiting = list(map(waiting_event, ours))
+        if sorted(waiting, key=repr) == sorted(kafkas, key=repr) and all(
+            mine == of_kafka or {mine[0], of_kafka[0]} == {ISR_CHANGE}
+            for mine, of_kafka in zip(waiting, kafkas, strict=True)
+        ):
+            for at, event in enumerate(kafkas):
+                found = waiting.index(event)
+                del waiting[found]
+                self.queue[at] = ours.pop(found)
 
     def _settle(self, events: int) -> None:
         """Run all listeners, handle an event, and so on, until nothing is left to do or so many are handled."""
