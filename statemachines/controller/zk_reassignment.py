@@ -73,7 +73,9 @@ class ZkReassignment(ReassignmentSteps):
 
     def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
         """The ISR of a partition has changed: if that completes its reassignment, finish it."""
-        return self.go_on_if_in_isr(partition, self.reassignment_targets.get(partition, ()))
+        if partition not in self.context.state.partitions_being_reassigned:
+            return ()
+        return self.go_on_if_in_isr(partition, self.reassignment_targets[partition])
 
     def go_on_if_in_isr(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Calls:
         """If a partition moves and these replicas are in its ISR, go on, though it may move to others by now."""

@@ -307,11 +307,12 @@ class SettledDrawing(EventDrawing):
         return {**command, "handle": self._pick(2)}
 
     def _reassign(self) -> ControlCommand:
-        """Sometimes the node is overwritten, though another reassignment is in progress."""
-        return {**super()._reassign(), "do": self._one(("reassign_by_node", "write_reassignment"))}
+        """Since 0.11, sometimes the node is overwritten, though another reassignment is in progress."""
+        how = ("reassign_by_node",) if self._has_others else ("reassign_by_node", "write_reassignment")
+        return {**super()._reassign(), "do": self._one(how)}
 
     def _ask_deletion(self) -> ControlCommand:
-        return super()._ask_deletion() if self._pick(3) else self._withdraw()
+        return super()._ask_deletion() if self._has_others or self._pick(3) else self._withdraw()
 
     def _withdraw(self) -> ControlCommand:
         """Somebody deletes the node of a request, which the controller may already have read."""
