@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from statemachines.messages.zk_data import (
     PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
     delete_topics_topic_path,
+    topic_partition_state_path,
     topic_path,
 )
 from statemachines.releases import RELEASES
@@ -353,3 +355,38 @@ def test_steps_can_be_left_out_by_type_or_by_function() -> None:
             cluster.settle(seed, without=without)
             assert cluster.steps()
             assert all(isinstance(each, AdvanceController) for each in cluster.steps())
+
+
+# What is remembered for the next conditional write.
+
+
+def remembered(cluster: Cluster) -> dict[str, tuple[int, int]]:
+    """By partition, the version that the controller remembers, and the node's."""
+    assert cluster.controller is not None
+    known = cluster.controllers[cluster.controller].context
+    nodes = cluster.zookeeper.state.nodes
+    return {
+        str(each): (of.leader_and_isr.partition_epoch, nodes[topic_partition_state_path(each)].version)
+        for each in cluster.partitions()
+        if (of := known.leadership_of(each)) is not None
+    }
+
+
+@rows("release", RELEASES)
+def test_the_controller_remembers_the_version_that_it_has_written(release: str) -> None:
+    """After it has created a state, elected, shrunk an ISR, moved a partition, or taken over."""
+    cluster = with_topic(release, (2, 3))
+    events: tuple[Callable[[], object], ...] = (
+        lambda: None,
+        lambda: cluster.crash(2),
+        lambda: cluster.restart(2),
+        lambda: cluster.reassign({T0: (1, 3)}),
+        lambda: cluster.create_topic("u", {0: (3,), 1: (1,)}),
+        lambda: cluster.fail_over(),
+    )
+    for event in events:
+        event()
+        cluster.settle()
+        versions = remembered(cluster)
+        assert versions
+        assert all(known == there for known, there in versions.values()), versions
