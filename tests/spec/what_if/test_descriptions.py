@@ -135,7 +135,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     ),
     "directories of other replicas": (
         '{"partitions":[{"topic":"t","partition":0,"replicas":[1,2],"log_dirs":["any"]}]}',
-        r"partitions\[0\].log_dirs must be a list with an entry for each",
+        "partitions[0].log_dirs must be a list with an entry for each",
     ),
     "a broker twice": ('{"partitions":[{"topic":"t","partition":0,"replicas":[1,1]}]}', "names a broker twice"),
     "a partition that is a word": ('{"partitions":[{"topic":"t","partition":"0","replicas":[1]}]}', "not '0'"),
