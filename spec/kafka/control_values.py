@@ -251,6 +251,7 @@ def decoded_failure(seen: Mapping[str, Any]) -> FailedStateChange:
 EARLIER_NAMES: Final = {
     "PartitionReassignment": "ZkPartitionReassignment",  # until 2.3
     "PreferredReplicaLeaderElection": "ReplicaLeaderElection",  # until 2.3
+    "TopicDeletionStopReplicaResult": "TopicDeletionStopReplicaResponseReceived",  # in 0.11
 }
 """Earlier names of the events of 3.9."""
 

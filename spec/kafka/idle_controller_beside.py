@@ -1,4 +1,4 @@
-"""Our whole controller of 0.10, 0.11 or 1.0 beside Kafka's own, compared whenever neither has anything left to do.
+"""Our whole controller of 0.10, 0.11 or 1.0 beside Kafka's own, compared when idle and between two events.
 
     with RealController("1.0.2") as kafka:
         for sequence, answers in kafka.of("Events", [commands]):
@@ -6,12 +6,18 @@
             for command, seen in zip(sequence, answers, strict=True):
                 assert ours.disagreements(command, seen) == []
 
-Commands are those of `spec.kafka.controller_beside`, but `handle`, `meanwhile` and `lost` have no meaning: after a
-command both sides run until nothing is left to do. Until 1.0 Kafka's listeners read the content of their events, one
-request after another (`java/control/from-0.11/.../ControllerRunner.java`). Ours read only /controller and
-/brokers/ids at that time; everything else is read when the event is handled. So events and requests to ZooKeeper are
-not compared. The requests to a broker are compared without their order: Kafka iterates hash maps, one partition after
-the other.
+Commands are those of `spec.kafka.controller_beside`, but `meanwhile` and `lost` have no meaning. After a command both
+sides run until nothing is left to do. In 0.11 and 1.0 a command may have `handle`: they stop when so many events are
+handled and all listeners have run, so with 0 ZkEventThread only reads. The next command then changes what was read
+(`java/control/from-0.11/.../ControllerRunner.java`):
+
+    {"do": "ask_deletion", "topic": "c", "handle": 0}               the queue: TopicDeletion(c)
+    {"do": "withdraw", "path": "/admin/delete_topics/c"}            c is deleted all the same
+
+The events in the queue are compared, with what they hold. Not compared: handled events, requests to ZooKeeper, and
+the brokers in a BrokerChange, whose handler reads them again. No event is handled while ZkEventThread has something
+to do. The requests to a broker are compared without their order: Kafka iterates hash maps, one partition after the
+other.
 
 In 0.10 there is no queue: ZkEventThread's listeners do all the work, and a separate thread deletes topics. The test
 calls both directly, the deletions after each listener (`java/control/from-0.10.2/.../ControllerRunner.java`). Gauges
@@ -29,14 +35,16 @@ A controller of 0.10 that has resigned keeps some knowledge (`KEPT`) that ours h
 from __future__ import annotations
 
 from collections import UserDict
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from typing import Any, Final
 
 from election.ids import BrokerId
-from spec.kafka.control_values import WHOLE, decoded_requests
-from spec.kafka.controller_beside import ControllerBeside, unordered
+from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests
+from spec.kafka.controller_beside import EVENTS, ControllerBeside, unordered
 from spec.kafka.scripted_cluster import ControlCommand, Disagreement, different
+from statemachines.controller.kafka_controller import QueuedEvent
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
+from statemachines.controller.threads import Queued
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
 from statemachines.messages.topic_partition import TopicPartition
@@ -89,17 +97,12 @@ class IdleControllerBeside(ControllerBeside):
             of_this_command.clear()
         self.perform(command)
         self.hear()
-        while self.controller.has_work and len(self.handled) < ENDLESS:
-            if self.queue and not self.controller.is_busy and not self.controller.posted:
-                self.handled.append(self.queue[0])
-            self.controller.advance()
-            if not self.controller.is_busy:
-                self.update_metrics()
-        self.is_endless, kafkas = self.controller.has_work, seen.get("endless", False)
+        self._settle(command.get("handle", ENDLESS))
+        self.is_endless, kafkas = len(self.handled) == ENDLESS, seen.get("endless", False)
         if self.is_endless or kafkas:
             return different("no end", self.is_endless, kafkas)
         self.is_stuck = seen.get("stuck", False)
-        self.kafkas |= {name: WHOLE[name](value) for name, value in seen.items() if name in WHOLE}
+        self.kafkas |= {name: SEEN[name](value) for name, value in seen.items() if name in SEEN}
         sent = decoded_requests(seen["sent"])
         self._order_unanswered(sent)
         kept = frozenset() if self.design.reset_context or self.is_active else KEPT
@@ -109,6 +112,28 @@ class IdleControllerBeside(ControllerBeside):
             *different("requests to brokers", in_no_order(self.sent), in_no_order(sent)),
             *different("answers", self.answers_given, list(map(unordered, seen["answers"]))),
         ]
+
+    def _settle(self, events: int) -> None:
+        """Run all listeners, handle an event, and so on, until nothing is left to do or so many are handled."""
+        while self.controller.has_work:
+            if not self._listens and not self.controller.is_busy:
+                self.hear()
+                if self.queue and not self._listens:
+                    if len(self.handled) == events:
+                        return
+                    self.handled.append(self.queue[0])
+            self.controller.advance()
+            if not self.controller.is_busy:
+                self.update_metrics()
+
+    @property
+    def _listens(self) -> bool:
+        """Whether ZkEventThread has something to do, in 0.11 and 1.0."""
+        return bool(self.controller.posted or self.controller.me.listener_agenda)
+
+    def _seen(self) -> dict[str, Any]:
+        queue = [waiting_event(event) for event in self.queue] if self.controller.is_running else []
+        return super()._seen() | {"queue": queue}
 
     def _servers(self) -> ZooKeeper:
         return self.zookeeper
@@ -126,6 +151,42 @@ def in_no_order(sent: Mapping[BrokerId, Sequence[ControlRequest]]) -> dict[Broke
     UpdateMetadata also carries the topics in deletion as known at that moment; these are left out.
     """
     return {broker: sorted(map(_without_deleted, requests), key=repr) for broker, requests in sent.items()}
+
+
+def waiting_event(event: QueuedEvent) -> tuple[Any, ...]:
+    """An event by Kafka's name, with what it holds."""
+    if isinstance(event, Queued):
+        return event.event.name, *([] if event.controller is None else [str(event.controller)])
+    name, arguments = EVENTS[event.method], event.arguments
+    match name:
+        case "LeaderAndIsrResponseReceived":
+            arguments = arguments[1:]
+        case "ControlledShutdown" | "TopicDeletionStopReplicaResponseReceived":
+            arguments = arguments[:1]
+        case "ZkPartitionReassignment" if arguments:
+            arguments = (tuple(partition for partition, _ in arguments[0]),)
+    return name, *map(_held, arguments)
+
+
+def _held(value: Any) -> Any:
+    """A topic, partition or broker; or several, in a canonical order."""
+    is_one = isinstance(value, str | int | TopicPartition)
+    return str(value) if is_one else sorted(map(str, value))
+
+
+def decoded_waiting_event(seen: Sequence[Any]) -> tuple[Any, ...]:
+    """One of Kafka's events, like `waiting_event`."""
+    name, *parts = decoded_event(seen)
+    if name == "BrokerChange":
+        parts = []
+    return name, *(sorted(each) if isinstance(each, list) else each for each in parts)
+
+
+SEEN: Final[Mapping[str, Callable[[Any], Any]]] = {
+    **WHOLE,
+    "queue": lambda seen: list(map(decoded_waiting_event, seen)),
+}
+"""Decoders for the observed state."""
 
 
 def _without_deleted(request: ControlRequest) -> ControlRequest:

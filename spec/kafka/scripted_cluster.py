@@ -256,6 +256,10 @@ class ScriptedCluster:
         """Request preferred elections, unless others are in progress."""
         self._create(PREFERRED_REPLICA_ELECTION, tuple(map(parsed, partitions)))
 
+    def withdraw(self, path: ZkPath) -> None:
+        """Delete the node of a request, unless it is handled already."""
+        self._delete(path)
+
     # Controllers.
 
     def vacate(self) -> None:

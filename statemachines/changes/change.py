@@ -58,7 +58,7 @@ class Compared(Enum):
     WholeController = "spec/kafka/controller_beside.py"
     """KafkaController, with everything that belongs to it."""
     SettledController = "spec/kafka/idle_controller_beside.py"
-    """KafkaController of 0.10.2.2, 0.11.0.3 and 1.0.2, whenever it is idle."""
+    """KafkaController of 0.10.2.2, 0.11.0.3 and 1.0.2, when it is idle and, since 0.11, between two events."""
     Receiver = "tests/kafka/receiver_comparison.py"
     """KafkaApis, ReplicaManager and MetadataCache, of eight releases since 1.0.2."""
     Leader = "tests/kafka/test_leaders.py"

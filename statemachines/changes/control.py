@@ -361,11 +361,12 @@ CARRY_REASSIGNMENT: Final = KafkaChange(
     since={"0.11.0.0": True, "0.11.0.2": False},
     tickets=("KAFKA-5028", "KAFKA-6134"),
     provenance=Provenance(
+        compared=SETTLED,
         by_source=(
             Line("0.10.2.2", "KafkaController.scala", "doHandleDataChange", 1260),
             Line("0.11.0.0", "KafkaController.scala", "handleDataChange", 1641),
             Line("0.11.0.2", "KafkaController.scala", "handleDataChange", 1642),
-        )
+        ),
     ),
 )
 REREAD_REASSIGNMENT: Final = until(

@@ -5,6 +5,7 @@ from typing import Final
 
 from statemachines.changes.change import (
     BOTH,
+    SETTLED,
     KafkaChange,
     Line,
     Provenance,
@@ -63,6 +64,14 @@ THREADS: Final = KafkaChange(
     before=Threads.lock,
     since={"0.11.0.0": Threads.queue, "1.1.0": Threads.barrier},
     tickets=("KAFKA-5028", "KAFKA-5642"),
+    provenance=Provenance(
+        compared=SETTLED,
+        by_source=(
+            Line("0.10.2.2", "PartitionStateMachine.scala", "doHandleChildChange", 411),
+            Line("0.11.0.0", "KafkaController.scala", "handleChildChange", 1606),
+            Line("1.1.0", "KafkaController.scala", "handleChildChange", 1529),
+        ),
+    ),
 )
 FENCE_ZK: Final = since(
     "2.1.0",

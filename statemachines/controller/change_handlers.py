@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from election.ids import BrokerId
 from statemachines.controller.calls import Call
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.design import BROKER_IDS
@@ -77,7 +78,7 @@ class RegisteredHandlers:
         """Whether listeners of ZkClient take their place."""
         self._registered: set[ZkPath] = set()
         self._muted: set[TopicName] = set()
-        self._isrs: dict[ZkPath, TopicPartition] = {}
+        self._isrs: dict[ZkPath, tuple[TopicPartition, tuple[BrokerId, ...]]] = {}
 
     # Registration.
 
@@ -101,9 +102,12 @@ class RegisteredHandlers:
         """Ignore a topic that is about to be deleted."""
         self._muted.add(topic)
 
-    def watch_isr(self, partition: TopicPartition) -> None:
-        """Watch the state of a partition that moves, whose leader writes its ISR itself."""
-        self._isrs[topic_partition_state_path(partition)] = partition
+    def watch_isr(self, partition: TopicPartition, target: tuple[BrokerId, ...] = ()) -> None:
+        """Watch the state of a partition that moves, whose leader writes its ISR itself.
+
+        Until 1.0 the events hold the replicas to which it moves now. [PartitionReassignmentIsrChangeListener]
+        """
+        self._isrs[topic_partition_state_path(partition)] = (partition, target)
 
     def unwatch_isr(self, partition: TopicPartition) -> None:
         """Stop watching: the partition no longer moves."""
@@ -136,7 +140,7 @@ class RegisteredHandlers:
         if event.method in _WATCHED_NODES:
             path = _WATCHED_NODES[event.method]
             return (GetChildren if path in OF_CHILDREN else GetData)(path, watch=True)
-        (of,) = event.arguments
+        of = event.arguments[0]
         return GetData(
             topic_partition_state_path(of) if isinstance(of, TopicPartition) else topic_path(of), watch=True
         )
@@ -153,7 +157,9 @@ class RegisteredHandlers:
         if created and path in self._registered and path in OF_NODES:
             return Call(OF_NODES[path])
         if changed and path in self._isrs:
-            return Call(_Its.process_partition_reassignment_isr_change.__name__, (self._isrs[path],))
+            partition, target = self._isrs[path]
+            holds = (partition, target) if self.are_listeners else (partition,)
+            return Call(_Its.process_partition_reassignment_isr_change.__name__, holds)
         topic = path.removeprefix(f"{TOPICS}/")
         if changed and path.startswith(f"{TOPICS}/") and topic in self._context.state.all_topics - self._muted:
             return Call(_Its.process_partition_modifications.__name__, (topic,))

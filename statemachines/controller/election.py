@@ -113,7 +113,7 @@ class ElectingController(RegisteringBroker):
             case ControllerEvent.LeaderChangeListener:
                 self.zookeeper.exists(me.session, CONTROLLER, watch=True)
                 try:
-                    owner = self._controller_id(me)
+                    owner = self._read_controller_id(me)
                 except EventEnds:
                     return Answer(me, f"{event}: it names no broker, and puts nothing")
                 put = Queued(ControllerEvent.ControllerChange, owner)
@@ -154,7 +154,7 @@ class ElectingController(RegisteringBroker):
         unasked = event is ControllerEvent.IsrChangeNotification and not self.design.listener_guard
         return unasked or self.is_active(me)
 
-    def _controller_named(self, me: ControllerProcess, controller: object) -> ControllerProcess:
+    def _controller_named(self, me: ControllerProcess, controller: BrokerId | None) -> ControllerProcess:
         """Apply the value of /controller at the time when the event was queued. [ControllerChange, 0.11, 1.0]"""
         if controller == self.broker:
             return me._replace(active=True)
@@ -254,6 +254,10 @@ class ElectingController(RegisteringBroker):
         return self.resign(me) if me.active and self.design.resign_on_move else self.lose_office(me)
 
     def _controller_id(self, me: ControllerProcess) -> BrokerId | None:
+        """The broker in /controller, which the controller's thread adopts as its knowledge. [activeControllerId]"""
+        return self._read_controller_id(me)
+
+    def _read_controller_id(self, me: ControllerProcess) -> BrokerId | None:
         """The broker in /controller; None if the node does not exist or, since 1.1, has no JSON.
 
         Raises:

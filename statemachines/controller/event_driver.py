@@ -109,8 +109,8 @@ class ChangeHandlers(Protocol):
     def mute_partition_modifications(self, topic: TopicName) -> object:
         """Ignore changes of this topic's node, because the topic is about to be deleted."""
 
-    def watch_isr(self, partition: TopicPartition) -> object:
-        """Until 2.6, make changes of a partition's state events while it moves."""
+    def watch_isr(self, partition: TopicPartition, target: tuple[BrokerId, ...] = ()) -> object:
+        """Until 2.6, make changes of a partition's state events while it moves, until 1.0 to these replicas."""
 
     def unwatch_isr(self, partition: TopicPartition) -> object:
         """Ignore them again."""
@@ -136,7 +136,7 @@ class NoHandlers:
     def mute_partition_modifications(self, topic: TopicName) -> None:
         """Do nothing."""
 
-    def watch_isr(self, partition: TopicPartition) -> None:
+    def watch_isr(self, partition: TopicPartition, target: tuple[BrokerId, ...] = ()) -> None:
         """Do nothing."""
 
     def unwatch_isr(self, partition: TopicPartition) -> None:

@@ -428,6 +428,11 @@ class KafkaController(ElectingController):
         self.active_controller_id = NO_BROKER if owner is None else owner
         return owner
 
+    def _controller_named(self, me: ControllerProcess, controller: BrokerId | None) -> ControllerProcess:
+        assert controller is not None
+        self.active_controller_id = controller
+        return super()._controller_named(me, controller)
+
     def _in_office(self, me: ControllerProcess) -> ControllerProcess:
         self.active_controller_id = self.broker
         return super()._in_office(me)

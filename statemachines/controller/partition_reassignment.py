@@ -101,8 +101,17 @@ class PartitionReassignment(ZkReassignment):
             call(self._trigger_reassignments, reassignments, refused, then(self._answer_reassignments)),
         )
 
-    def process_partition_reassignment_isr_change(self, partition: TopicPartition) -> Calls:
-        """A leader has changed the ISR of a partition that moves. [PartitionReassignmentIsrChange, until 2.6]"""
+    def process_partition_reassignment_isr_change(
+        self, partition: TopicPartition, target: tuple[BrokerId, ...] | None = None
+    ) -> Calls:
+        """A leader has changed the ISR of a partition that moves. [PartitionReassignmentIsrChange, until 2.6]
+
+        Args:
+            partition: the partition.
+            target: until 1.0, the replicas to which it moved when the event was queued.
+        """
+        if target is not None:
+            return self.go_on_if_in_isr(partition, target)
         return self.maybe_complete_reassignment(partition)
 
     # Interface for other parts.

@@ -73,10 +73,13 @@ class ZkReassignment(ReassignmentSteps):
 
     def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
         """The ISR of a partition has changed: if that completes its reassignment, finish it."""
+        return self.go_on_if_in_isr(partition, self.reassignment_targets.get(partition, ()))
+
+    def go_on_if_in_isr(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Calls:
+        """If a partition moves and these replicas are in its ISR, go on, though it may move to others by now."""
         if partition not in self.context.state.partitions_being_reassigned:
             return ()
-        target = self.reassignment_targets[partition]
-        return self.are_replicas_in_isr(partition, target, then(self._complete_zk, partition))
+        return self.are_replicas_in_isr(partition, replicas, then(self._complete_zk, partition))
 
     def resume_reassignment(self, partition: TopicPartition) -> Calls:
         """Resume the reassignment of a partition."""
@@ -143,7 +146,7 @@ class ZkReassignment(ReassignmentSteps):
             assigned = self.context.partition_replica_assignment(partition)
             queued = self.is_topic_queued_up_for_deletion(partition.topic)
             if (of_deleted or not queued) and assigned not in ((), self.reassignment_targets[partition]):
-                self.handlers.watch_isr(partition)
+                self.handlers.watch_isr(partition, self.reassignment_targets[partition])
                 self.mark_topic_ineligible_for_deletion((partition.topic,))
                 return (
                     call(self.on_zk_reassignment, partition),

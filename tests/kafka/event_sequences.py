@@ -12,6 +12,12 @@ from typing import Any, Final, NamedTuple
 from spec.kafka.mappings.partitions import OLD_BROKERS
 from spec.kafka.scripted_cluster import OTHER_CONTROLLER, ControlCommand
 from spec.kafka.state_machines_beside import CONTROLLER
+from statemachines.messages.zk_data import (
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    delete_topics_topic_path,
+    isr_change_notification_path,
+)
 from statemachines.releases import Release
 from tests.kafka.conftest import RELEASE
 
@@ -279,8 +285,9 @@ class EventDrawing:
 
 
 class SettledDrawing(EventDrawing):
-    """Draws commands to a controller of 0.10, 0.11 or 1.0, each with all its consequences.
+    """Draws commands to a controller of 0.10, 0.11 or 1.0, most with all their consequences.
 
+    Since 0.11 ZkEventThread only reads after some commands, and the events wait in the queue; or one is handled.
     The possible commands are those of 1.1; until 0.11 no log directory fails alone. Since 0.11, other controllers and
     an operator's writes are not drawn: if a topic's nodes are gone while it is queued for deletion, no controller can
     take over, see `test_no_controller_can_take_over`.
@@ -295,7 +302,25 @@ class SettledDrawing(EventDrawing):
         return super()._fail_log_dir() if self._has_directories else self._move_brokers()
 
     def _handled(self, command: ControlCommand) -> ControlCommand:
-        return command
+        if self._has_others or self._pick(5) < 3:
+            return command
+        return {**command, "handle": self._pick(2)}
+
+    def _reassign(self) -> ControlCommand:
+        """Sometimes the node is overwritten, though another reassignment is in progress."""
+        return {**super()._reassign(), "do": self._one(("reassign_by_node", "write_reassignment"))}
+
+    def _ask_deletion(self) -> ControlCommand:
+        return super()._ask_deletion() if self._pick(3) else self._withdraw()
+
+    def _withdraw(self) -> ControlCommand:
+        """Somebody deletes the node of a request, which the controller may already have read."""
+        requests = (
+            *map(delete_topics_topic_path, self._topics),
+            *(REASSIGN_PARTITIONS, PREFERRED_REPLICA_ELECTION),
+            f"{isr_change_notification_path()}{self._pick(3):010}",
+        )
+        return {"do": "withdraw", "path": self._one(requests)}
 
     def _controllers(self) -> ControlCommand:
         others = ("depose",) if self._has_others else ()

@@ -29,6 +29,7 @@ from tests.kafka.test_idle_controller_beside import (
     ELECTED_THOUGH_DELETED,
     LEADERLESS,
     LEFT_BEHIND,
+    REPLACED,
     TO_BE_DELETED,
     WAITS,
     WITHOUT_LEADER,
@@ -96,7 +97,7 @@ CASES: Mapping[Compared, list[list[ControlCommand]]] = {
     ],
     Compared.SettledController: [
         *(ADDED, AS_ASKED, TO_BE_DELETED, LEADERLESS, LEFT_BEHIND, ELECTED_THOUGH_DELETED),
-        *(WAITS, WITHOUT_LEADER),
+        *(WAITS, WITHOUT_LEADER, REPLACED),
     ],
 }
 ObservedSequences = Sequence[tuple[Sequence[ControlCommand], Sequence[Any]]]

@@ -1,26 +1,35 @@
 """A whole controller of 0.10, 0.11 or 1.0 beside Kafka's own: generated sequences of events, and single cases.
 
-After each command, when nothing is left to do, these are equal: the controller's id, the context, every node of
-ZooKeeper with its version, the requests to each broker, the answers to brokers, and the metrics.
+After each command, when nothing is left to do or at most one event was handled, these are equal: the controller's id,
+the context, every node of ZooKeeper with its version, the events in the queue with what they hold, the requests to
+each broker, the answers to brokers, and the metrics.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
+from typing import Final
 
 import pytest
 
+from election.ids import BrokerId
+from spec.kafka import controller_beside
 from spec.kafka.idle_controller_beside import RELEASES, IdleControllerBeside
 from spec.kafka.scripted_cluster import ControlCommand, path_of
+from statemachines.controller.calls import Call, Calls
+from statemachines.controller.control_design import control_design_of
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
+from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.controller.kafka_controller import KafkaController
 from statemachines.controller.kafka_zk_client import Exists, ZkRequest, ZkResponse
 from statemachines.messages.control_requests import UpdateMetadataRequest
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import (
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
     PREFERRED_REPLICA_ELECTION,
     TOPICS,
     delete_topics_topic_path,
@@ -164,6 +173,123 @@ NEVER_SEEN: list[ControlCommand] = [
     {"do": "depose"},
     {"do": "vacate"},
 ]
+WITH_QUEUE: Final = RELEASES[1:]
+READ_BEFORE: Final[Mapping[str, list[ControlCommand]]] = {
+    "another topic": [
+        *(*CLUSTER, {"do": "create_topic", "topic": "d", "partitions": {"15": [2]}, "handle": 0}),
+        {"do": "create_topic", "topic": "h", "partitions": {"15": [2]}},
+    ],
+    "a deletion withdrawn": [
+        *(*CLUSTER, {"do": "ask_deletion", "topic": "c", "handle": 0}),
+        {"do": "withdraw", "path": delete_topics_topic_path("c")},
+    ],
+    "an election withdrawn": [
+        *(*IMBALANCED, {"do": "elect_by_node", "partitions": ["c-15"], "handle": 0}),
+        {"do": "withdraw", "path": PREFERRED_REPLICA_ELECTION},
+    ],
+    "another notification": [
+        *(*CLUSTER, {"do": "notify_isr", "partitions": ["c-15"], "handle": 0}),
+        {"do": "notify_isr", "partitions": ["c-21"]},
+    ],
+}
+"""A node changes after ZkEventThread has read it, and before the controller's thread handles the event."""
+REPLACED: list[ControlCommand] = [
+    *(*CLUSTER, {**MOVES, "handle": 0}),
+    {"do": "write_reassignment", "targets": {"c-15": [2, 4]}},
+]
+"""The same of a reassignment, which is read when it is handled since 0.11.0.2."""
+RETARGETED: list[ControlCommand] = [
+    *(*CLUSTER, {"do": "leader_writes", "partition": "c-15", "isr": [4, 2]}),
+    {"do": "vacate", "handle": 0},
+    {**MOVES, "handle": 1},
+    {"do": "write_reassignment", "targets": {"c-15": [2, 4, 7]}},
+]
+"""The first move of a failover is complete, and changes of the ISR during it are in the queue behind another move."""
+REPORTED: list[ControlCommand] = [
+    *(*CLUSTER, {"do": "vacate", "handle": 0}),
+    *({"do": "fail_log_dir", "broker": 2}, {"do": "fail_log_dir", "broker": 2}),
+]
+"""A failed disk is reported before a failover, which deletes the report, and another one after it."""
+ELECTED_ANEW: list[ControlCommand] = [*CLUSTER, {"do": "vacate", "handle": 0}, {"do": "wait"}]
+
+
+class ReadingLate(KafkaController):
+    """It reads whatever an event is about when it handles the event, as since 1.1."""
+
+    def _reads_anew(self, event: Call) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("release", WITH_QUEUE)
+@pytest.mark.parametrize("case", READ_BEFORE.values(), ids=list(READ_BEFORE))
+def test_an_event_holds_what_was_read_before_it_was_queued(
+    real_controllers: RealControllers, case: list[ControlCommand], release: str
+) -> None:
+    """The controller acts on it, though it is out of date, and one that reads later does something else."""
+    compare_all(real_controllers, [case], release)
+    late = IdleControllerBeside(release, controller=ReadingLate)
+    assert differs_in_effect(real_controllers, case, late)
+
+
+def test_an_event_of_a_reassignment_holds_nothing(
+    real_controllers: RealControllers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In 0.11.0.3 as in 1.0: the partition moves to the later targets. One that holds the earlier does not."""
+    for release in WITH_QUEUE:
+        ours = compare_all(real_controllers, [REPLACED], release)
+        assert ours.context.state.partition_assignments[TopicPartition("c", 15)].replicas == (2, 4)
+    carries = control_design_of("0.11.0.3")._replace(carry_reassignment=True)
+    monkeypatch.setattr(controller_beside, "control_design_of", lambda release: carries)
+    assert differs_in_effect(real_controllers, REPLACED, IdleControllerBeside("0.11.0.3"))
+
+
+def differs_in_effect(
+    real_controllers: RealControllers, sequence: Sequence[ControlCommand], ours: IdleControllerBeside
+) -> bool:
+    """Whether our side contradicts Kafka's even if the events in the queue are not compared."""
+    [(_, seen)] = real_controllers(ours.release).of("Events", [sequence])
+    effects = [{name: value for name, value in now.items() if name != "queue"} for now in seen]
+    return any(ours.disagreements(command, now) for command, now in zip(sequence, effects, strict=True))
+
+
+class ForgetsTargets(ControllerEventProcessor):
+    """Its changes of an ISR are events without the targets of the move, as since 1.1."""
+
+    def process_partition_reassignment_isr_change(
+        self, partition: TopicPartition, target: tuple[BrokerId, ...] | None = None
+    ) -> Calls:
+        return self.maybe_complete_reassignment(partition)
+
+
+@pytest.mark.parametrize("release", WITH_QUEUE)
+def test_a_change_of_an_isr_holds_the_targets_of_its_move(real_controllers: RealControllers, release: str) -> None:
+    """They are in sync, so the next move of the partition goes on, though its own targets are not."""
+    compare_all(real_controllers, [RETARGETED], release)
+    forgets = IdleControllerBeside(release, processor=ForgetsTargets)
+    assert differs_in_effect(real_controllers, RETARGETED, forgets)
+
+
+def test_a_failed_disk_is_noticed_after_a_failover_that_deletes_reports(real_controllers: RealControllers) -> None:
+    """In 1.0 the watch is set after the deletion, which would fire an earlier one."""
+    ours = compare_all(real_controllers, [REPORTED], "1.0.2")
+    assert ours.sent
+    assert not [path for path in ours.zookeeper.state.nodes if path.startswith(f"{LOG_DIR_EVENT_NOTIFICATION}/")]
+
+
+@pytest.mark.parametrize("release", WITH_QUEUE)
+def test_the_events_in_the_queue_are_compared(real_controllers: RealControllers, release: str) -> None:
+    """With what they hold: ZkEventThread has read both topics, and the controller knows one."""
+    ours = compare_all(real_controllers, [READ_BEFORE["another topic"][:-1]], release)
+    assert ours.kafkas["queue"] == [("TopicChange", ["c", "d"])]
+
+
+@pytest.mark.parametrize("release", WITH_QUEUE)
+def test_who_is_controller_changes_when_the_event_is_handled(real_controllers: RealControllers, release: str) -> None:
+    """And not when ZkEventThread reads that there is none."""
+    ours = compare_all(real_controllers, [ELECTED_ANEW[:-1]], release)
+    assert ours.kafkas["active"] == (True, 9)
+    assert ours.kafkas["queue"] == [("Reelect",)]
+    compare_all(real_controllers, [ELECTED_ANEW], release)
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -206,7 +206,7 @@ def test_changes_of_a_state_are_watched_during_a_reassignment(cluster: EventClus
     """From the beginning to the end."""
     watched: list[tuple[str, TopicPartition]] = []
     vars(cluster.controller.handlers).update(
-        watch_isr=lambda partition: watched.append(("watch", partition)),
+        watch_isr=lambda partition, target: watched.append(("watch", partition)),
         unwatch_isr=lambda partition: watched.append(("unwatch", partition)),
     )
     ask(cluster, (T0, (3, 2)), (T1, (1,)))

@@ -58,6 +58,7 @@ final class ScriptedCluster {
             case "reassign_by_node" -> createNew(REASSIGNMENT, reassignment(Json.field(command, "targets")));
             case "write_reassignment" -> write(REASSIGNMENT, reassignment(Json.field(command, "targets")));
             case "elect_by_node" -> elect(Json.field(command, "partitions"));
+            case "withdraw" -> remove(Json.field(command, "path").asText());
             case "vacate" -> remove(CONTROLLER);
             case "depose" -> depose();
             case "write_controller" -> write(CONTROLLER, controller(Json.field(command, "broker")));

@@ -14,6 +14,8 @@ import kafkaspec.Configuration;
 import kafkaspec.Fields;
 import kafkaspec.Json;
 import org.I0Itec.zkclient.ZkEventThread;
+import scala.Product;
+import scala.collection.Iterable;
 import scala.collection.Set;
 import scala.runtime.AbstractFunction1;
 import scala.runtime.BoxedUnit;
@@ -21,7 +23,8 @@ import scala.util.Try;
 
 /**
  * A whole controller of Kafka 0.11 or 1.0 with ZooKeeper and its other clients. None of its threads starts: listeners
- * are called, then the controller's queued events are processed, until nothing is left to do.
+ * are called, then the controller's queued events are processed, until nothing is left to do, or as many events are
+ * handled as the command says.
  */
 final class ControllerRunner implements AutoCloseable {
     private static final int CONTROLLER = 9;
@@ -72,11 +75,12 @@ final class ControllerRunner implements AutoCloseable {
         if (!cluster.perform(command)) {
             perform(Json.field(command, "do").asText(), command);
         }
-        if (!settles()) {
+        if (!settles(command.path("handle").asInt(ENDLESS))) {
             return seen.put("endless", true);
         }
         observation.begin(seen);
         observation.put("znodes", cluster.observe());
+        observation.put("queue", waiting());
         observe();
         seen.set("sent", controller.takeSent());
         seen.set("answers", answers);
@@ -84,30 +88,34 @@ final class ControllerRunner implements AutoCloseable {
         return seen;
     }
 
-    /** Whether the work comes to an end. */
-    private boolean settles() {
+    /**
+     * Runs all listeners, handles an event, and so on, until nothing is left to do or so many events are handled.
+     *
+     * @return whether that many are fewer than ENDLESS
+     */
+    private boolean settles(int events) {
+        int handled = 0;
         meanwhile.deliver();
-        Queue<?> queue = (Queue<?>) Fields.get(controller.eventManager(), "queue");
-        int events = 0;
-        while (!listeners.waiting().isEmpty() || !queue.isEmpty()) {
-            if (events == ENDLESS) {
-                return false;
+        while (true) {
+            if (isStopped) {
+                queue().clear();
             }
-            if (listeners.waiting().isEmpty()) {
-                events++;
-                if (isStopped) {
-                    queue.poll();
-                    continue;
-                }
+            if (!listeners.waiting().isEmpty()) {
+                tell();
+            } else if (queue().isEmpty() || handled == events) {
+                return handled < ENDLESS;
+            } else {
+                handled++;
                 thread.doWork();
                 checks.take();
                 controller.sent().forget(controller.controllerContext());
-            } else {
-                tell();
             }
             meanwhile.deliver();
         }
-        return true;
+    }
+
+    private Queue<?> queue() {
+        return (Queue<?>) Fields.get(controller.eventManager(), "queue");
     }
 
     private void tell() {
@@ -149,6 +157,26 @@ final class ControllerRunner implements AutoCloseable {
         }
         answer.set("leads", Observation.texts(result.get()));
         return answer;
+    }
+
+    /** The events in the queue: the name of each, with what it holds. */
+    private ArrayNode waiting() {
+        ArrayNode events = Json.array();
+        queue().forEach(event -> events.add(described((Product) event)));
+        return events;
+    }
+
+    /** Responses and callbacks are left out. */
+    private static ArrayNode described(Product event) {
+        ArrayNode description = Json.array().add(event.productPrefix());
+        Scala.forEach(event.productIterator().toList(), part -> {
+            if (part instanceof Iterable<?> several) {
+                description.add(Observation.texts(several));
+            } else if (part instanceof Integer || part instanceof String || part instanceof TopicAndPartition) {
+                description.add(Scala.name(part));
+            }
+        });
+        return description;
     }
 
     private void observe() {
