@@ -91,6 +91,10 @@ MAX_ELECTIONS: Final = 100
 """After so many controller elections `settle` gives up."""
 
 
+NO_CONTROLLER: Final = "there is no controller"
+"""The reason of a refusal."""
+
+
 class NotSettled(RuntimeError):
     """A cluster never comes to rest, as in Kafka: no controller can take over, and another one tries."""
 
@@ -821,7 +825,7 @@ class Cluster:
     def _noting_refusals(self, what: str) -> Callable[[Sequence[tuple[TopicPartition, Any]] | None], None]:
         """A callback for the controller's reply that notes refusals in the history."""
         if self.controller is None:
-            self._note(Failed(f"the {what} is refused: there is no controller"))
+            self._note(Failed(f"the {what} is refused: {NO_CONTROLLER}"))
 
         def answered(answer: Sequence[tuple[TopicPartition, Any]] | None) -> None:
             for partition, result in answer or ():
