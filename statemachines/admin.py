@@ -8,8 +8,9 @@ An administrator's client sends a request, if the release has one for it. Otherw
     reassign                     a request since 2.4 (KIP-455); kafka-reassign-partitions.sh sends it since 2.6
 
 A replica of a new topic may be assigned to an unknown broker: Kafka does not check that. Left out: configurations
-other than of unclean elections, policies, quotas, internal topics; a topic without any replicas, or with negative
-broker ids, which requests permit; and the client, which asks again while there is no controller.
+other than of unclean elections, brokers' own configurations, policies, quotas, internal topics; a topic without any
+replicas, or with negative broker ids, which requests permit; the default numbers of partitions and replicas; and the
+client, which asks again while there is no controller: here a topic is created or deleted without one.
 
 [AdminUtils.scala, AdminZkClient.scala, AdminManager.scala, ZkAdminManager.scala, KafkaApis.scala,
 ReassignPartitionsCommand.scala, PreferredReplicaLeaderElectionCommand.scala; 0.10.1 to 3.9]
@@ -43,6 +44,7 @@ class AdminDesign(NamedTuple):
 
     number_from_zero: Annotated[bool, administration.NUMBER_FROM_ZERO] = True
     refuse_marked_topic: Annotated[bool, administration.REFUSE_MARKED_TOPIC] = True
+    refuse_cached_topic: Annotated[bool, administration.REFUSE_CACHED_TOPIC] = True
     add_by_request: Annotated[bool, administration.ADD_BY_REQUEST] = True
     add_to_unequal: Annotated[bool, administration.ADD_TO_UNEQUAL] = True
     delete_topic_enable: Annotated[bool, administration.DELETE_TOPIC_ENABLE] = True

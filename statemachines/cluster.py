@@ -39,6 +39,7 @@ from statemachines.broker.kafka_server import (
     FindController,
     Stopped,
 )
+from statemachines.changes.administration import DYNAMIC_UNCLEAN
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_history import Effect, Elected, Failed, PartitionStatus, RecordingZooKeeper
 from statemachines.cluster_steps import AdvanceController, AdvanceShutdown, CatchUp, ChangeIsr, Step, TakeRequest
@@ -88,6 +89,10 @@ HANDLERS: Final = ControllerEventProcessor
 
 MAX_ELECTIONS: Final = 100
 """After so many controller elections `settle` gives up."""
+
+
+NO_CONTROLLER: Final = "there is no controller"
+"""The reason of a refusal."""
 
 
 class NotSettled(RuntimeError):
@@ -158,6 +163,10 @@ class Cluster:
         for name, given in {"unclean": unclean, "delete_topic_enable": delete_topic_enable}.items():
             if not (given is None or isinstance(given, bool)):
                 raise ValueError(f"{name}: {reprlib.repr(given)}, allowed are True, False and None")
+        if not isinstance(auto_leader_rebalance, bool):
+            raise ValueError(
+                f"auto_leader_rebalance: {reprlib.repr(auto_leader_rebalance)}, allowed are True and False"
+            )
         if not (logs is None or isinstance(logs, Logs)):
             raise ValueError(f"logs: {reprlib.repr(logs)}, allowed are objects with is_caught_up, or None")
         self.release, self.design, self._admin = release, control_design_of(release), admin_design_of(release)
@@ -265,6 +274,12 @@ class Cluster:
 
     def _topics(self) -> frozenset[TopicName]:
         return self.zookeeper.children(None, TOPICS)[0]
+
+    def _cached_topics(self) -> frozenset[TopicName]:
+        """The topics in the metadata cache of the controller's broker."""
+        if self.controller not in self.live:
+            return frozenset()
+        return frozenset(each.topic for each in self.brokers[self.controller].metadata_cache.state.partition_states)
 
     def _need_topic(self, name: object) -> None:
         """Refuse an unknown topic."""
@@ -375,12 +390,16 @@ class Cluster:
             shift: the number of brokers between the first replica of a partition and the second.
 
         Raises:
-            ValueError: the topic exists, or one that differs in "." and "_" only; since 3.1, its deletion is
-                requested; Kafka does not allow the name; since 2.3, partitions are not numbered from 0 on; they have
-                unequal numbers of replicas; a broker occurs twice, or is no broker id; there are no partitions, no
-                replicas, or more replicas than registered brokers; some of these brokers have racks, and others have
-                none; both replicas and numbers are given. Nothing has happened.
+            ValueError: the topic exists, or one that differs in "." and "_" only; since 2.3.1, the controller's
+                broker still knows it, though it is deleted; since 3.1, its deletion is requested; Kafka does not
+                allow the name; since 2.3, partitions are not numbered from 0 on; they have unequal numbers of
+                replicas; a broker occurs twice, or is no broker id; there are no partitions, no replicas, or more
+                replicas than registered brokers; some of these brokers have racks, and others have none; both
+                replicas and numbers are given. Nothing has happened.
         """
+        _require_integers(
+            partitions=partitions, replication_factor=replication_factor, start_index=start_index, shift=shift
+        )
         if replicas is None and partitions is not None and replication_factor is not None:
             replicas = assign_replicas_to_brokers(
                 sorted(self._registered()),
@@ -393,7 +412,10 @@ class Cluster:
         elif replicas is None or partitions is not None or replication_factor is not None:
             raise ValueError(f"topic {name}: name its replicas, or partitions and a replication factor")
         marked = self.zookeeper.children(None, DELETE_TOPICS)[0]
-        assignments = validate_topic_create(name, replicas, self._topics(), marked, self._admin)
+        known = self._topics() | (self._cached_topics() if self._admin.refuse_cached_topic else frozenset())
+        assignments = validate_topic_create(name, replicas, known, marked, self._admin)
+        if (path := topic_config_path(name)) in self.zookeeper.state.nodes:
+            self.zookeeper.set(None, path, TopicConfig())
         self.zookeeper.create(None, topic_path(name), TopicAssignment.encode(assignments))
         self._something_happens()
 
@@ -415,6 +437,7 @@ class Cluster:
                 has happened.
         """
         self._need_topic(name)
+        _require_integers(count=count)
         data: TopicAssignment = self.zookeeper.get(None, topic_path(name))[0]
         assignments = data.decode(name)
         if self._admin.add_by_request:
@@ -802,7 +825,7 @@ class Cluster:
     def _noting_refusals(self, what: str) -> Callable[[Sequence[tuple[TopicPartition, Any]] | None], None]:
         """A callback for the controller's reply that notes refusals in the history."""
         if self.controller is None:
-            self._note(Failed(f"the {what} is refused: there is no controller"))
+            self._note(Failed(f"the {what} is refused: {NO_CONTROLLER}"))
 
         def answered(answer: Sequence[tuple[TopicPartition, Any]] | None) -> None:
             for partition, result in answer or ():
@@ -872,19 +895,36 @@ class Cluster:
 
     @staticmethod
     def from_znodes(
-        tree: Mapping[ZkPath, bytes | None], release: str = RELEASES[-1], *, logs: Logs | None = None
+        tree: Mapping[ZkPath, bytes | None],
+        release: str = RELEASES[-1],
+        *,
+        unclean: bool | None = None,
+        delete_topic_enable: bool | None = None,
+        logs: Logs | None = None,
     ) -> Cluster:
         """A cluster whose ZooKeeper holds this tree, and whose brokers have done nothing yet.
 
         Registered brokers run. The controller, if it is one of them, will take over, in the epoch of the tree. Like
         Kafka's, it handles what it finds: dead leaders, topics to be deleted, reassignments. The history begins with
         what tools have damaged: a /controller without data, or a topic that has lost its id. Left out: nodes that are
-        not Kafka's, and `Details`.
+        not Kafka's, brokers' own configurations, and `Details`.
+
+        Args:
+            tree: the data of each path.
+            release: the release of all brokers.
+            unclean: as in `Cluster`; the default in the tree counts more, which exists since 1.1.
+            delete_topic_enable: as in `Cluster`.
+            logs: as in `Cluster`.
 
         Raises:
+            ValueError: the tree is no mapping from paths to bytes, or another argument is invalid.
             InvalidZnode: a node is not as Kafka writes it; a ValueError.
             UnknownRelease: there is no such release.
         """
+        if not isinstance(tree, Mapping) or not all(isinstance(path, str) for path in tree):
+            raise ValueError(f"tree: {reprlib.repr(tree)}, allowed are mappings from paths to bytes")
+        if strange := [path for path, data in tree.items() if not isinstance(data, bytes | None)]:
+            raise ValueError(f"tree: the data of {strange[0]} are no bytes")
         read = KafkaTree.read(tree)
         down, controller = read.brokers - read.live, read.controller
         cluster = Cluster(
@@ -892,7 +932,8 @@ class Cluster:
             release,
             down=down,
             controller=controller,
-            unclean=read.unclean,
+            unclean=unclean if read.unclean is None or not DYNAMIC_UNCLEAN.at(release) else read.unclean,
+            delete_topic_enable=delete_topic_enable,
             logs=logs,
             racks=read.racks,
         )
@@ -906,6 +947,13 @@ class Cluster:
         for broker in read.live:
             cluster.brokers[broker].metadata_cache.state.alive_brokers = read.live
         return cluster
+
+
+def _require_integers(**given: object) -> None:
+    """Refuse what is no integer of four bytes, as Kafka has them, and not None."""
+    for name, value in given.items():
+        if not (value is None or (type(value) is int and abs(value) < 2**31)):
+            raise ValueError(f"{name}: {reprlib.repr(value)}, allowed are integers below {2**31}")
 
 
 def _is_among(step: Step, some: Callable[[Step], bool] | type[Step] | None) -> bool:

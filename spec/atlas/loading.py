@@ -56,7 +56,7 @@ def system_named(name: str) -> type[Specification]:
             f"no system is called {name}; "
             + (
                 f"write {file} for the file here"
-                if Path(file).is_file()
+                if _is_file(Path(file))
                 else f"there are {', '.join(SYSTEMS)}, or a "
                 "specification of your own as path/to/file.py:Class or package.module:Class"
             )
@@ -115,6 +115,13 @@ def _importable(directory: Path) -> None:
     """Make the user's own modules importable from their specification's folder, after all installed modules."""
     if str(directory) not in sys.path:
         sys.path.append(str(directory))
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:  # the name is too long
+        return False
 
 
 def _module_in_file(path: Path) -> Any:

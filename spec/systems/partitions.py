@@ -80,10 +80,11 @@ class Partitions(ClusterSpec[C]):
     (`change_together`, `read_back_state`).
 
     Left out: queues of requests, the leader epochs of StopReplica, sessions and watches (an idle controller hears of
-    changes), a broker that returns before the controller knows that it was gone, a leader's actions while it waits
-    for an answer, metadata, nodes of notifications, reassignment, deletion, log directories. So these rows of the
-    tables are never taken: for partitions New -> Offline and Offline -> NonExistent; for replicas New -> Offline, and
-    all rows from and to the states of a deletion but those at the start of a controller.
+    changes, and reads when it handles them: in 0.11 and 1.0 an event may be out of date by then), a broker that
+    returns before the controller knows that it was gone, a leader's actions while it waits for an answer, metadata,
+    nodes of notifications, reassignment, deletion, log directories. So these rows of the tables are never taken: for
+    partitions New -> Offline and Offline -> NonExistent; for replicas New -> Offline, and all rows from and to the
+    states of a deletion but those at the start of a controller.
 
     Some steps of a failover and of a resignation therefore make no difference: they register or remove handlers,
     start or stop channels, or inform brokers of each other (this comes first in `control-requests`). The order in

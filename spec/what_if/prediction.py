@@ -20,6 +20,7 @@ from spec.language.escapes import escaped
 from spec.what_if.events import ClusterEvent, Reassign
 from spec.what_if.known_cluster import MIN_ISR, KnownCluster, PartitionStatus, listed, named
 from spec.what_if.running_cluster import RunningCluster
+from statemachines.cluster import NO_CONTROLLER
 from statemachines.cluster_history import Effect, Elected, Failed, unclean_elections
 from statemachines.controller.control_design import control_design_of
 from statemachines.controller.state_change import FailedStateChange
@@ -329,7 +330,9 @@ def _refused(
         if assignment.target_replicas != target:
             dead = {*target} - {*assignment.replicas} - live
             errors = sorted({refusal.rpartition(": ")[2] for refusal in refusals})
-            reason = f"needing {_those(dead)} dead" if dead else f"because of: {', '.join(errors)}"
+            of_the_controller = any(NO_CONTROLLER in error for error in errors)
+            needs_brokers = dead and not of_the_controller
+            reason = f"needing {_those(dead)} dead" if needs_brokers else f"because of: {', '.join(errors)}"
             yield OpenMove(partition, target, True, reason)
 
 

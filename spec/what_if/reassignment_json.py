@@ -194,6 +194,9 @@ def _targets(said: Any, name: str) -> dict[TopicPartition, tuple[BrokerId, ...]]
         if partition in targets:
             raise UsageError(f"{at}: {partition} occurs twice")
         targets[partition] = _brokers(f"{at}.replicas", row["replicas"])
+        directories = row.get("log_dirs", row["replicas"])
+        if not isinstance(directories, list) or len(directories) != len(targets[partition]):
+            raise UsageError(f"{at}.log_dirs must be a list with an entry for each of its replicas")
     return targets
 
 

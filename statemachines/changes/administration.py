@@ -12,6 +12,7 @@ __all__ = [
     "DYNAMIC_UNCLEAN",
     "ELECT_BY_REQUEST",
     "NUMBER_FROM_ZERO",
+    "REFUSE_CACHED_TOPIC",
     "REFUSE_DISABLED_DELETION",
     "REFUSE_MARKED_TOPIC",
     "UNCLEAN_AT_ONCE",
@@ -44,6 +45,15 @@ REFUSE_MARKED_TOPIC: Final = since(
         Line("3.0.2", "AdminZkClient.scala", "validateTopicCreate", 125),
         Line("3.1.0", "AdminZkClient.scala", "validateTopicCreate", 129),
         TOOLS,
+    ),
+)
+REFUSE_CACHED_TOPIC: Final = since(
+    "2.3.1",
+    "A topic is not created while the controller's broker still knows one of this name from UpdateMetadata",
+    "KAFKA-8875",
+    provenance=_of(
+        Line("2.3.0", "AdminManager.scala", "createTopics", 78),
+        Line("2.3.1", "AdminManager.scala", "createTopics", 87),
     ),
 )
 ADD_BY_REQUEST: Final = since(

@@ -477,10 +477,15 @@ def _uuid(json: JsonValue) -> str:
     return json.text()
 
 
+def _short(json: JsonValue) -> int:
+    """An integer's lower 16 bits, with their sign, as Kafka reads versions. [BrokerIdZNode.decode, 3.9.1 195]"""
+    return (json.integer() + 2**15) % 2**16 - 2**15
+
+
 def _supported(json: JsonValue) -> dict[str, SupportedVersionRange]:
     features = {}
     for name, each in json.fields().items():
-        features[name] = its = SupportedVersionRange(each["min_version"].integer(), each["max_version"].integer())
+        features[name] = its = SupportedVersionRange(_short(each["min_version"]), _short(each["max_version"]))
         if not 0 <= its.min_version <= its.max_version:
             each["max_version"].refuse("a version from 0 on, and from min_version on")
     return features

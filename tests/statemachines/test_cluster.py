@@ -618,6 +618,13 @@ IMPOSSIBLE: list[tuple[Callable[[Any], object], str]] = [
     (lambda it: it.settle(seed="x"), "seed: 'x', allowed are integers"),
     (lambda it: it.settle(until=1), "until: 1, allowed are functions"),
     (lambda it: it.shut_down(7), "there is no broker 7"),
+    (lambda it: it.create_topic("u", partitions="3", replication_factor=1), "partitions: '3', allowed are integers"),
+    (lambda it: it.create_topic("u", partitions=1, replication_factor=1, start_index=10**20), "start_index: 1000"),
+    (lambda it: it.create_partitions("t", 3.0), r"count: 3\.0, allowed are integers"),
+    (lambda it: type(it)((1, 2), auto_leader_rebalance="no"), "auto_leader_rebalance: 'no', allowed are"),
+    (lambda it: it.from_znodes([]), r"tree: \[\], allowed are mappings"),
+    (lambda it: it.from_znodes({"/controller": 5}), "tree: the data of /controller are no bytes"),
+    (lambda it: it.elect(7), "partitions: 7, allowed are pairs"),
     (lambda it: it.elect([("t", -1)]), r"\('t', -1\) is no partition"),
     (lambda it: it.shut_down(1, attempts=-1), "attempts: -1, allowed are"),
     (lambda it: Cluster((1, 2), controller=1, down=(1,)), "cannot be the first controller: it is down"),
@@ -641,6 +648,18 @@ def test_a_request_to_delete_a_topic_may_be_repeated() -> None:
     before = whole_state(cluster)
     cluster.delete_topic("t")
     assert whole_state(cluster) == before
+
+
+def test_an_unknown_partition_is_a_key_error() -> None:
+    for topic, number in (("t", 9), ("u", 0)):
+        with pytest.raises(KeyError):
+            with_topic().partition(topic, number)
+
+
+def test_the_tool_refuses_a_partition_that_is_named_twice_until_2_1() -> None:
+    with pytest.raises(ValueError, match="partition t-0 occurs twice"):
+        with_topic("2.1").elect([("t", 0), ("t", 0)])
+    with_topic("2.2").elect([("t", 0), ("t", 0)])
 
 
 def test_a_dead_broker_is_not_shut_down() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from statemachines.admin import admin_design_of
 from statemachines.broker.broker import AlwaysCaughtUp
 from statemachines.cluster import NotReached
 from statemachines.cluster_history import Failed
-from statemachines.cluster_steps import AdvanceController, ChangeIsr
+from statemachines.cluster_steps import AdvanceController, ChangeIsr, TakeRequest
 from statemachines.controller.design import CONTROLLER
 from statemachines.controller.replica_leader_election import ElectionType
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -19,13 +20,17 @@ from statemachines.messages.zk_data import (
     DELETE_TOPICS,
     PREFERRED_REPLICA_ELECTION,
     REASSIGN_PARTITIONS,
+    TopicConfig,
     delete_topics_topic_path,
+    topic_config_path,
+    topic_partition_state_path,
     topic_path,
 )
 from statemachines.releases import RELEASES
 from tests.rows import rows
 
 T0 = TopicPartition("t", 0)
+PERMITS = b'{"version":1,"config":{"unclean.leader.election.enable":"true"}}'
 
 
 def with_topic(release: str, replicas: tuple[int, ...] = (1, 2), **options: Any) -> Cluster:
@@ -287,7 +292,57 @@ def test_when_a_changed_default_for_unclean_elections_counts(release: str, resta
     assert cluster.partition("t", 0).leader == 3  # the last member of an ISR is in it
 
 
+@rows("release, refused", [("2.3.0", False), ("2.3.1", True), ("3.9", True)])
+def test_a_topic_that_the_controllers_broker_still_knows(release: str, refused: bool) -> None:
+    """KAFKA-8875: ZooKeeper has forgotten it, and UpdateMetadata has not been taken yet."""
+    cluster = with_topic(release, controller=3)
+    cluster.delete_topic("t")
+    cluster.settle(
+        until=lambda it: not there(it, topic_path("t")) and not there(it, delete_topics_topic_path("t")),
+        without=lambda step: isinstance(step, TakeRequest) and step.broker == 3,
+    )
+    if refused:
+        with pytest.raises(ValueError, match="there is a topic t already"):
+            cluster.create_topic("t", {0: (1, 2)})
+    else:
+        cluster.create_topic("t", {0: (1, 2)})
+    cluster.settle()
+    assert (cluster.partitions() == {}) is refused
+
+
+@rows("release", RELEASES)
+def test_a_new_topic_does_not_inherit_a_permission(release: str) -> None:
+    """The configuration of a deleted topic that was left over is overwritten."""
+    cluster = Cluster((1, 2, 3), release, unclean=False)
+    cluster.settle()
+    cluster.zookeeper.create(None, topic_config_path("t"), TopicConfig(unclean_leader_election_enable=True))
+    cluster.create_topic("t", {0: (2, 3)})
+    cluster.settle()
+    cluster.crash(3)
+    cluster.settle()
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(3)
+    cluster.settle()
+    assert cluster.partition("t", 0).leader is None
+
+
 # Damaged trees.
+
+
+@rows("release, counts", [("1.0", False), ("1.1", True), ("3.9", True)])
+def test_the_default_in_the_tree_counts_since_1_1(release: str, counts: bool) -> None:
+    """KIP-226."""
+    tree = {**with_topic(release, (2, 3)).znodes(), "/config/brokers/<default>": PERMITS}
+    cluster = Cluster.from_znodes(tree, release, unclean=False)
+    cluster.settle()
+    cluster.crash(3)
+    cluster.settle()
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(3)
+    cluster.settle()
+    assert (cluster.partition("t", 0).leader == 3) is counts
 
 
 @rows("data", [None, b""])
@@ -353,3 +408,38 @@ def test_steps_can_be_left_out_by_type_or_by_function() -> None:
             cluster.settle(seed, without=without)
             assert cluster.steps()
             assert all(isinstance(each, AdvanceController) for each in cluster.steps())
+
+
+# What is remembered for the next conditional write.
+
+
+def remembered(cluster: Cluster) -> dict[str, tuple[int, int]]:
+    """By partition, the version that the controller remembers, and the node's."""
+    assert cluster.controller is not None
+    known = cluster.controllers[cluster.controller].context
+    nodes = cluster.zookeeper.state.nodes
+    return {
+        str(each): (of.leader_and_isr.partition_epoch, nodes[topic_partition_state_path(each)].version)
+        for each in cluster.partitions()
+        if (of := known.leadership_of(each)) is not None
+    }
+
+
+@rows("release", RELEASES)
+def test_the_controller_remembers_the_version_that_it_has_written(release: str) -> None:
+    """After it has created a state, elected, shrunk an ISR, moved a partition, or taken over."""
+    cluster = with_topic(release, (2, 3))
+    events: tuple[Callable[[], object], ...] = (
+        lambda: None,
+        lambda: cluster.crash(2),
+        lambda: cluster.restart(2),
+        lambda: cluster.reassign({T0: (1, 3)}),
+        lambda: cluster.create_topic("u", {0: (3,), 1: (1,)}),
+        lambda: cluster.fail_over(),
+    )
+    for event in events:
+        event()
+        cluster.settle()
+        versions = remembered(cluster)
+        assert versions
+        assert all(known == there for known, there in versions.values()), versions

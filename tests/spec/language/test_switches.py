@@ -113,3 +113,22 @@ def test_fields_of_a_subclass_are_switches() -> None:
 
     assert Wide.releases == Door.releases
     assert Wide().design == Door().design
+
+
+class Frame(NamedTuple):
+    """What a door hangs in."""
+
+    metal: Annotated[bool, "It is of metal (1.1)."] = False
+
+
+def test_a_release_has_the_switches_of_each_record() -> None:
+    """Not only those of the last."""
+
+    class Entrance(Door):
+        design = switches(Design, ROWS)
+        frame: Frame = switches(Frame, {"1.0": Frame(), "1.1": Frame(metal=True), "2.0": Frame(metal=True)})
+
+    for release, metal in {"1.0": False, "1.1": True, "2.0": True}.items():
+        entrance = Entrance.of_release(release)
+        assert (entrance.design, entrance.frame) == (ROWS[release], Frame(metal))
+    assert list(Entrance.releases) == list(ROWS)

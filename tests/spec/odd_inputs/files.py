@@ -148,7 +148,7 @@ ODDLY_NAMED: list[tuple[int, str, str]] = [
     (2, "lease.txt", "Lease"),
     (2, "lease", "Lease"),
     (2, "lease.PY", "Lease"),
-    (2, "lease.py", "lease"),
+    (0, "lease.py", "lease"),
     (2, "lease.py", "Lease "),
     (2, "lease.py", "Le[a]se"),
     (2, "lease.py", "*"),

@@ -667,6 +667,7 @@ def test_every_release_is_mapped() -> None:
         "conditional_increment": True,
         "ephemeral_owner_check": True,
         "registers_again": False,
+        "replace_registration": False,
         "broker_epoch": True,
         "reinit_only_if_expired": True,
         "ghost_check": False,

@@ -133,6 +133,10 @@ BAD: dict[str, tuple[str | bytes, str]] = {
         '{"partitions":[{"topic":"t","partition":0,"replicas":[1,-1]}]}',
         "partitions[0].replicas[1] must be a whole number of at least 0, not -1",
     ),
+    "directories of other replicas": (
+        '{"partitions":[{"topic":"t","partition":0,"replicas":[1,2],"log_dirs":["any"]}]}',
+        "partitions[0].log_dirs must be a list with an entry for each",
+    ),
     "a broker twice": ('{"partitions":[{"topic":"t","partition":0,"replicas":[1,1]}]}', "names a broker twice"),
     "a partition that is a word": ('{"partitions":[{"topic":"t","partition":"0","replicas":[1]}]}', "not '0'"),
 }

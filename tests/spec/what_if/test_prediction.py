@@ -27,7 +27,7 @@ from statemachines.messages.control_requests import StopReplicaRequest
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import TopicPartitionState
-from statemachines.releases import RELEASES
+from statemachines.releases import RELEASES, Release
 from tests.rows import rows
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
@@ -182,6 +182,9 @@ def open_moves(prediction: Prediction) -> list[tuple[TopicPartition, bool, tuple
 def test_a_move_is_not_finished_while_a_target_broker_is_dead(release: str) -> None:
     begun = cluster(status(1, 5, isr=(1,)), status(1, 2))
     waits = what_if(begun, Reassign({T0: (2, 5), T1: (2, 1)}), release=release)
+    if Release("0.11.0.0") <= Release(release) < Release("2.4.0"):  # the tool refuses the plan
+        assert (open_moves(waits), waits.exit_code) == ([(T0, True, ()), (T1, True, ())], 12)
+        return
     assert (open_moves(waits), waits.exit_code) == ([(T0, False, (5,))], 0)
     assert "1 move is not finished, waiting for broker 5, which is dead: t-0" in str(waits).splitlines()
     assert waits.to_json()["open_moves"][0]["waits_for"] == [5]
@@ -194,7 +197,7 @@ def test_a_move_waits_for_those_that_are_not_in_sync_and_for_a_controller() -> N
     assert open_moves(what_if(lagging, Reassign({T0: (3, 2)}))) == [(T0, False, (2,))]
     assert "broker 2, which is not in sync: t-0" in str(what_if(lagging, Reassign({T0: (3, 2)})))
     none = what_if(lagging, Crash(1, 2, 3), Reassign({T0: (3, 2)}))
-    assert "1 move is not finished, waiting for a controller: t-0" in str(none).splitlines()
+    assert "1 move is refused, because of: there is no controller: t-0" in str(none).splitlines()
 
 
 def test_a_refused_move_is_a_failure_with_a_reason() -> None:
@@ -203,7 +206,7 @@ def test_a_refused_move_is_a_failure_with_a_reason() -> None:
     assert (open_moves(refused), refused.offline, refused.exit_code) == ([(T0, True, ())], (), 12)
     assert "1 move is refused, needing broker 3, which is dead: t-0" in str(refused).splitlines()
     waits, second = Reassign({T0: (5, 2)}), Reassign({T0: (1, 4)})
-    both = what_if(cluster(status(1, 5, 2, isr=(1, 2))), waits, second, release="2.3")
+    both = what_if(cluster(status(1, 5, 2, isr=(1, 2))), waits, second, release="0.10.2")
     assert (open_moves(both), both.exit_code) == ([(T0, True, ()), (T0, False, (5,))], 12)
     assert "another one is under way" in both.open_moves[0].reason
 
