@@ -203,7 +203,7 @@ def test_an_interrupt_during_the_local_engine_is_handled(impatient: None, monkey
     found = check(Replication.of(brokers=3), on_progress=on_progress)
     assert (found.verdict, found.engine) == ("interrupted", "local")
     assert found.depth >= max(depths[:-1]) > 1
-    assert patience <= found.seconds <= seconds[0]
+    assert patience / 2 <= found.seconds <= seconds[0]  # its last level may be complete before patience ends
 
 
 def test_a_kept_run_begins_with_the_local_engine(tmp_path: Path) -> None:
