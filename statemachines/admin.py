@@ -33,7 +33,14 @@ from statemachines.messages.topic_partition import (
     has_collision,
 )
 
-__all__ = ["AdminDesign", "Target", "admin_design_of", "checked_targets", "validate_topic_create"]
+__all__ = [
+    "AdminDesign",
+    "Target",
+    "admin_design_of",
+    "checked_targets",
+    "require_equal_numbers",
+    "validate_topic_create",
+]
 
 Target = tuple[BrokerId, ...] | None
 """The target brokers of a partition; None cancels its reassignment."""
@@ -42,20 +49,24 @@ Target = tuple[BrokerId, ...] | None
 class AdminDesign(NamedTuple):
     """What administrators can do in a release, by default in the newest."""
 
-    number_from_zero: Annotated[bool, administration.NUMBER_FROM_ZERO] = True
-    refuse_marked_topic: Annotated[bool, administration.REFUSE_MARKED_TOPIC] = True
-    refuse_cached_topic: Annotated[bool, administration.REFUSE_CACHED_TOPIC] = True
-    add_by_request: Annotated[bool, administration.ADD_BY_REQUEST] = True
-    add_to_unequal: Annotated[bool, administration.ADD_TO_UNEQUAL] = True
-    delete_topic_enable: Annotated[bool, administration.DELETE_TOPIC_ENABLE] = True
-    refuse_disabled_deletion: Annotated[bool, administration.REFUSE_DISABLED_DELETION] = True
-    check_targets: Annotated[bool, administration.CHECK_TARGETS] = True
-    elect_by_request: Annotated[bool, administration.ELECT_BY_REQUEST] = True
-    unclean_on_request: Annotated[bool, administration.UNCLEAN_ON_REQUEST] = True
-    unclean_by_default: Annotated[bool, administration.UNCLEAN_BY_DEFAULT] = False
-    dynamic_unclean: Annotated[bool, administration.DYNAMIC_UNCLEAN] = True
-    unclean_at_once: Annotated[bool, administration.UNCLEAN_AT_ONCE] = True
-    unclean_at_once_of_topic: Annotated[bool, administration.UNCLEAN_AT_ONCE_OF_TOPIC] = True
+    number_from_zero: Annotated[bool, administration.NUMBER_FROM_ZERO] = administration.NUMBER_FROM_ZERO.now
+    refuse_marked_topic: Annotated[bool, administration.REFUSE_MARKED_TOPIC] = administration.REFUSE_MARKED_TOPIC.now
+    refuse_cached_topic: Annotated[bool, administration.REFUSE_CACHED_TOPIC] = administration.REFUSE_CACHED_TOPIC.now
+    add_by_request: Annotated[bool, administration.ADD_BY_REQUEST] = administration.ADD_BY_REQUEST.now
+    add_to_unequal: Annotated[bool, administration.ADD_TO_UNEQUAL] = administration.ADD_TO_UNEQUAL.now
+    delete_topic_enable: Annotated[bool, administration.DELETE_TOPIC_ENABLE] = administration.DELETE_TOPIC_ENABLE.now
+    refuse_disabled_deletion: Annotated[bool, administration.REFUSE_DISABLED_DELETION] = (
+        administration.REFUSE_DISABLED_DELETION.now
+    )
+    check_targets: Annotated[bool, administration.CHECK_TARGETS] = administration.CHECK_TARGETS.now
+    elect_by_request: Annotated[bool, administration.ELECT_BY_REQUEST] = administration.ELECT_BY_REQUEST.now
+    unclean_on_request: Annotated[bool, administration.UNCLEAN_ON_REQUEST] = administration.UNCLEAN_ON_REQUEST.now
+    unclean_by_default: Annotated[bool, administration.UNCLEAN_BY_DEFAULT] = administration.UNCLEAN_BY_DEFAULT.now
+    dynamic_unclean: Annotated[bool, administration.DYNAMIC_UNCLEAN] = administration.DYNAMIC_UNCLEAN.now
+    unclean_at_once: Annotated[bool, administration.UNCLEAN_AT_ONCE] = administration.UNCLEAN_AT_ONCE.now
+    unclean_at_once_of_topic: Annotated[bool, administration.UNCLEAN_AT_ONCE_OF_TOPIC] = (
+        administration.UNCLEAN_AT_ONCE_OF_TOPIC.now
+    )
 
 
 def admin_design_of(release: str) -> AdminDesign:
@@ -121,6 +132,8 @@ def validate_topic_create(
 
 def require_equal_numbers(topic: TopicName, assignments: Collection[ReplicaAssignment]) -> None:
     """Require that all partitions of a topic have the same number of replicas.
+
+    [AdminUtils.scala 440, 0.10.1.1; AdminZkClient.scala 150, 3.9.1]
 
     Raises:
         ValueError: they have not.

@@ -5,7 +5,7 @@ elections   how a controller is elected, notified and fenced
 control     what a controller does with partitions, topics, brokers and reassignments
 receiving   how brokers handle requests, ISRs and their own shutdown
 truncating  how followers truncate and fetch
-administration  what administrators can do, and what is refused
+administration  requests of administrators, and their refusals
 """
 
 from collections.abc import Mapping

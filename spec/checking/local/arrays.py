@@ -250,7 +250,7 @@ class Scratch(NamedTuple):
     effect: Array
     """For each successor: the table that led there, and its effect."""
     forbidden: Array
-    """For each state in turn: the actions of which a bound forbids some step."""
+    """State by state, the actions that have a step which a bound forbids."""
     ends_forbidden: Array
     """For each state, the number of them up to and including it."""
     live: Array
