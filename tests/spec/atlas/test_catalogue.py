@@ -150,6 +150,13 @@ def test_a_system_of_ours_says_how_to_begin() -> None:
     assert words["balanced"].startswith("[off: --set rebalances=true] P18: ")
 
 
+def test_anomalies_that_the_default_bounds_hide_are_named() -> None:
+    """With the bounds that show them; one that the defaults show is not among them."""
+    [hidden] = [str(line) for line in describe(system_named("controller")) if "defaults hide" in str(line)]
+    assert "B51 needs ephemeral_outlives_session=true, sessions_per_broker=3" in hidden
+    assert "K1 needs" not in hidden
+
+
 def test_the_list_of_systems_fits_one_screen() -> None:
     """Each takes one line, no wider than most terminals, with its subject."""
     lines = [str(line) for line in overview()]

@@ -187,6 +187,12 @@ def test_a_broker_that_is_being_upgraded_writes_an_older_version(version: int, w
         ("/config/users/u", b'{"config":{"\\ud800":"1"}}', "config has half of a surrogate pair"),
         ("/controller", b'{"brokerid":-2147483649}', "brokerid is -2147483649; it takes an integer of 32 bits"),
         ("/brokers/ids/1", b'{"version":0,"jmx_port":1}', "version is 0; it takes 1 to 5"),
+        (
+            "/brokers/ids/1",
+            b'{"version":5,"jmx_port":-1,"host":"h","port":1,"timestamp":"0","endpoints":["PLAINTEXT://h:1"],'
+            b'"features":{"f":{"min_version":1,"max_version":2147483647}}}',
+            "it takes a version from 0 on",  # the lower 16 bits are -1
+        ),
         ("/feature", b'{"version":3,"status":1,"features":{}}', "version is 3; it takes 1 or 2"),
         ("/feature", b'{"version":2,"status":2,"features":{}}', "status is 2; it takes 0 or 1"),
         ("/feature", b'{"version":2,"status":1,"features":{"f":{"max_version_level":0}}}', "takes a level from 1 on"),
