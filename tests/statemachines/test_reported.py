@@ -41,6 +41,24 @@ def with_topic(release: str, replicas: tuple[int, ...] = (1, 2), **options: Any)
     return cluster
 
 
+def leave_only_3(cluster: Cluster) -> None:
+    """Of a partition on brokers 2 and 3 only broker 3 is alive, and it is not in sync."""
+    cluster.crash(3)
+    cluster.settle()
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(3)
+    cluster.settle()
+
+
+def bounce_2(cluster: Cluster) -> None:
+    """Broker 2 dies, and returns when another one leads."""
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(2)
+    cluster.settle()
+
+
 def there(cluster: Cluster, path: str) -> bool:
     return path in cluster.zookeeper.state.nodes
 
@@ -91,10 +109,7 @@ def test_a_deletion_that_is_withdrawn_after_it_was_read(release: str, deleted: b
 def test_an_election_that_is_withdrawn_after_it_was_read(release: str, elected: bool) -> None:
     """KAFKA-5879: the event holds the partitions."""
     cluster = with_topic(release, (2, 3), auto_leader_rebalance=False)
-    cluster.crash(2)
-    cluster.settle()
-    cluster.restart(2)
-    cluster.settle()
+    bounce_2(cluster)
     cluster.elect([T0])
     cluster.step(cluster.steps()[0])  # it is heard of; in 0.11 and 1.0 it is also read
     cluster.zookeeper.delete(None, PREFERRED_REPLICA_ELECTION)
@@ -109,10 +124,7 @@ def test_an_election_that_is_withdrawn_after_it_was_read(release: str, elected: 
 def test_an_election_survives_its_controller_until_2_1(release: str, survives: bool) -> None:
     """KIP-183, KAFKA-5692, KAFKA-6146: a node makes the request, and the next controller finds it."""
     cluster = with_topic(release, (2, 3), controller=1, auto_leader_rebalance=False)
-    cluster.crash(2)
-    cluster.settle()
-    cluster.restart(2)
-    cluster.settle()
+    bounce_2(cluster)
     cluster.elect([T0])
     assert there(cluster, PREFERRED_REPLICA_ELECTION) is survives
     cluster.crash(1)
@@ -125,12 +137,7 @@ def test_an_election_survives_its_controller_until_2_1(release: str, survives: b
 def test_unclean_elections_cannot_be_requested_until_2_3(release: str, refused: bool) -> None:
     """KIP-460, KAFKA-8286."""
     cluster = with_topic(release, (2, 3), unclean=False)
-    cluster.crash(3)
-    cluster.settle()
-    cluster.crash(2)
-    cluster.settle()
-    cluster.restart(3)
-    cluster.settle()
+    leave_only_3(cluster)
     if refused:
         with pytest.raises(ValueError, match=r"until 2\.3 no unclean election"):
             cluster.elect([T0], ElectionType.UNCLEAN)
@@ -252,12 +259,7 @@ def test_the_default_for_unclean_elections_is_the_releases(release: str) -> None
     led = []
     for unclean in (None, False, True):
         cluster = with_topic(release, (2, 3), unclean=unclean)
-        cluster.crash(3)
-        cluster.settle()
-        cluster.crash(2)
-        cluster.settle()
-        cluster.restart(3)
-        cluster.settle()
+        leave_only_3(cluster)
         led.append(cluster.partition("t", 0).leader == 3)
     assert led == [admin_design_of(release).unclean_by_default, False, True]
 
@@ -266,12 +268,7 @@ def test_the_default_for_unclean_elections_is_the_releases(release: str) -> None
 def test_when_a_changed_default_for_unclean_elections_counts(release: str, restarted: bool, at_once: bool) -> None:
     """Until 1.0 a broker reads it when it starts; in 1.1 its next election does; since 2.0 there is one at once."""
     cluster = with_topic(release, (2, 3), unclean=False, controller=1)
-    cluster.crash(3)
-    cluster.settle()
-    cluster.crash(2)
-    cluster.settle()
-    cluster.restart(3)
-    cluster.settle()
+    leave_only_3(cluster)
     cluster.allow_unclean()
     cluster.settle()
     assert (cluster.partition("t", 0).leader == 3) is at_once
@@ -318,12 +315,7 @@ def test_a_new_topic_does_not_inherit_a_permission(release: str) -> None:
     cluster.zookeeper.create(None, topic_config_path("t"), TopicConfig(unclean_leader_election_enable=True))
     cluster.create_topic("t", {0: (2, 3)})
     cluster.settle()
-    cluster.crash(3)
-    cluster.settle()
-    cluster.crash(2)
-    cluster.settle()
-    cluster.restart(3)
-    cluster.settle()
+    leave_only_3(cluster)
     assert cluster.partition("t", 0).leader is None
 
 
@@ -336,12 +328,7 @@ def test_the_default_in_the_tree_counts_since_1_1(release: str, counts: bool) ->
     tree = {**with_topic(release, (2, 3)).znodes(), "/config/brokers/<default>": PERMITS}
     cluster = Cluster.from_znodes(tree, release, unclean=False)
     cluster.settle()
-    cluster.crash(3)
-    cluster.settle()
-    cluster.crash(2)
-    cluster.settle()
-    cluster.restart(3)
-    cluster.settle()
+    leave_only_3(cluster)
     assert (cluster.partition("t", 0).leader == 3) is counts
 
 
