@@ -20,7 +20,7 @@ Broker 1 obeys the controller, but starts no fetchers. It follows in t-0, and st
       ZooKeeper: /brokers/topics/t/partitions/1/state: leader 2, epoch 1, ISR 2
       to broker 2: LeaderAndIsr of t-1
       to broker 1: StopReplica of t-1
-    u-0 on 2 catches up with broker 1
+    broker 2 fetches from broker 1: u-0
     broker 1 reports ISRs to the controller
     broker 1 shuts down: Backoff
     broker 1 shuts down: AskController
@@ -33,19 +33,8 @@ Broker 1 obeys the controller, but starts no fetchers. It follows in t-0, and st
 
 from statemachines import Cluster
 from statemachines.cluster_history import Sent
-from statemachines.cluster_steps import AdvanceShutdown, CatchUp, ChangeIsr
+from statemachines.cluster_steps import AdvanceShutdown, ChangeIsr, SendFetch
 from statemachines.messages.control_requests import UpdateMetadataRequest
-from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
-
-
-class Logs:
-    """Logs in which broker 2 lags in u-0 at first."""
-
-    behind = frozenset({PartitionAndReplica(TopicPartition("u", 0), 2)})
-
-    def is_caught_up(self, replica: PartitionAndReplica, leader: int) -> bool:
-        """Whether the replica does not lag."""
-        return replica not in self.behind
 
 
 def fetched(cluster: Cluster) -> str:
@@ -53,9 +42,10 @@ def fetched(cluster: Cluster) -> str:
     return ", ".join(map(str, cluster.brokers[1].replica_manager.state.fetchers)) or "nothing"
 
 
-def made(release: str, logs: Logs) -> Cluster:
+def made(release: str) -> Cluster:
     """The cluster and its topics: u was created while broker 2 was down; v-0 is on broker 1 alone."""
-    cluster = Cluster((1, 2), release, down=(2,), logs=logs)
+    cluster = Cluster((1, 2), release, down=(2,))
+    cluster.hold_fetches(2, ("u", 0))
     cluster.create_topic("u", {0: (1, 2)})
     cluster.settle()
     cluster.restart(2)
@@ -69,16 +59,15 @@ def made(release: str, logs: Logs) -> Cluster:
 
 def main(release: str = "3.9") -> None:
     """Run it in a release, always taking the most urgent step."""
-    logs = Logs()
-    cluster = made(release, logs)
+    cluster = made(release)
     print(f"broker 1 fetches {fetched(cluster)}")
     cluster.shut_down(1, attempts=2)
     done = len(cluster.history)
     while (step := cluster.steps()[0]) != AdvanceShutdown(1, "Stopped"):
         if step == AdvanceShutdown(1, "Backoff"):
-            logs.behind = frozenset()
+            cluster.resume_fetches(2)
             step = cluster.steps()[0]
-        if isinstance(step, AdvanceShutdown | CatchUp | ChangeIsr):
+        if isinstance(step, AdvanceShutdown | SendFetch | ChangeIsr):
             print(step)
         cluster.step(step)
         for effect in cluster.history[done:]:

@@ -10,7 +10,8 @@ read, and UpdateMetadata, are left out.
     to broker 2: LeaderAndIsr of t-0
     to broker 3: LeaderAndIsr of t-0
     to broker 3: LeaderAndIsr of t-0
-    t-0 on 3 catches up with broker 1
+    broker 3 fetches from broker 1: t-0
+    broker 2 fetches from broker 1: t-0
     broker 1 reports ISRs to the controller
     ZooKeeper: /brokers/topics/t/partitions/0/state: leader 1, epoch 1, ISR 1,2,3
     ZooKeeper: /brokers/topics/t/partitions/0/state: leader 3, epoch 2, ISR 1,2,3
@@ -22,11 +23,12 @@ read, and UpdateMetadata, are left out.
     to broker 1: StopReplica of t-0
     to broker 1: StopReplica, with the log, of t-0
     ZooKeeper: /brokers/topics/t: on (3, 2)
+    broker 2 fetches from broker 3: t-0
 """
 
 from statemachines import Cluster
 from statemachines.cluster_history import Effect, Sent, Written
-from statemachines.cluster_steps import CatchUp, ChangeIsr
+from statemachines.cluster_steps import ChangeIsr, SendFetch
 from statemachines.messages.control_requests import UpdateMetadataRequest
 from statemachines.messages.zk_data import TopicAssignment
 
@@ -50,7 +52,7 @@ def main() -> None:
     done = len(cluster.history)
     cluster.reassign({("t", 0): (3, 2)})
     while steps := cluster.steps():
-        if isinstance(steps[0], CatchUp | ChangeIsr):
+        if isinstance(steps[0], SendFetch | ChangeIsr):
             print(steps[0])
         cluster.step(steps[0])
         for effect in cluster.history[done:]:

@@ -8,7 +8,8 @@ messages    requests to brokers, states and assignments of partitions, data of Z
 znodes      Kafka's nodes in ZooKeeper as bytes, read and written as each release does
 changes     one record for each change between releases, with its evidence; `releases` lists Kafka's releases
 controller  KafkaController: its election, its failover and its events
-broker      a broker obeys a controller (kafka_apis, replica_manager, metadata_cache), changes its ISRs, shuts down
+broker      a broker obeys a controller (kafka_apis, replica_manager, metadata_cache), changes its ISRs, appends and
+            fetches (data_plane, partition, replica_fetcher_thread), shuts down
 broker.log  a replica's log with its leader epochs, and each release's rule of how much a follower truncates
 cluster     all of it together, in memory: trigger failures and read the result
 drawing     pictures of the tables, and of a controller's life

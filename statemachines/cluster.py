@@ -6,17 +6,20 @@ it ends a session, writes a node, or puts a request into the controller's queue.
     TakeRequest        a broker takes the next request from a controller's channel, and answers
     AdvanceController  a broker's controller takes its next event, or sends the next batch of requests to ZooKeeper
     AdvanceShutdown    a broker that is shutting down asks the controller, waits, or stops
-    CatchUp            a follower catches up with its leader, which should add it to the ISR
+    SendFetch          a follower's fetcher thread asks a leader for records, or where it must truncate
+    TakeFetch          the leader answers; a follower that has caught up should join the ISR
+    TakeFetchResponse  the thread appends what it has got, or truncates
     ChangeIsr          a leader asks the controller for ISRs; until 2.6 it notifies the controller of them
 
 `steps()` returns the possible next steps, `step()` takes one, and `settle()` continues until none is left. The order
-is fixed, and ISRs change only when all else is done; or a seed draws the order. `history` records what happened.
+is fixed, and ISRs change only when all else is done; or a seed draws the order. `history` records what happened. A
+fetch that would change nothing is no step.
 
 No rule of Kafka is in this module. The controller on each broker is a `KafkaController`, and brokers are made of
 `statemachines.broker`. Both were compared with Kafka's own classes, and systems explore both.
 
-Left out: lost connections and lost replies, failed log directories, leaders that shrink ISRs, and time; topic ids,
-brokers of several releases or with an older inter.broker.protocol.version, and fetches that are late (KAFKA-13207).
+Left out: lost connections and lost replies, failed log directories, and time, but for `expire_isrs` and `rebalance`;
+topic ids; brokers of several releases or with an older inter.broker.protocol.version; consumers of followers.
 """
 
 from __future__ import annotations
@@ -25,13 +28,14 @@ import random
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, Final, TypeVar, overload
+from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from election.brokers import in_order
 from election.ids import BrokerId
 from election.replica_placement import assign_replicas_to_brokers, create_new_partitions_assignment
 from statemachines.admin import admin_design_of, checked_targets, require_equal_numbers, validate_topic_create
-from statemachines.broker.broker import AlwaysCaughtUp, Broker, Logs
+from statemachines.broker.broker import Broker
+from statemachines.broker.data_plane import Halted, Settings
 from statemachines.broker.kafka_server import (
     CONTROLLED_SHUTDOWN_MAX_RETRIES,
     AskController,
@@ -39,10 +43,23 @@ from statemachines.broker.kafka_server import (
     FindController,
     Stopped,
 )
+from statemachines.broker.log.unified_log import UnifiedLog
+from statemachines.broker.partition import Milliseconds
 from statemachines.changes.administration import DYNAMIC_UNCLEAN
+from statemachines.changes.replicating import ReplicationDesign
 from statemachines.cluster_controller import ClusterController
+from statemachines.cluster_fetches import ClusterFetches
 from statemachines.cluster_history import Effect, Elected, Failed, PartitionStatus, RecordingZooKeeper
-from statemachines.cluster_steps import AdvanceController, AdvanceShutdown, CatchUp, ChangeIsr, Step, TakeRequest
+from statemachines.cluster_steps import (
+    AdvanceController,
+    AdvanceShutdown,
+    ChangeIsr,
+    SendFetch,
+    Step,
+    TakeFetch,
+    TakeFetchResponse,
+    TakeRequest,
+)
 from statemachines.cluster_tree import Details, KafkaTree, znodes_of
 from statemachines.controller.alter_partition import AlterPartitionResponse
 from statemachines.controller.calls import Call
@@ -51,15 +68,18 @@ from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_E
 from statemachines.controller.event_processor import ControllerEventProcessor, event_of
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
+from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
+from statemachines.messages.produce import ACKS, Acks, Produced
+from statemachines.messages.records import Offset
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import (
-    PartitionAndReplica,
     PartitionId,
     TopicName,
     TopicPartition,
     checked_partition,
+    named,
 )
 from statemachines.messages.zk_data import (
     DELETE_TOPICS,
@@ -79,6 +99,8 @@ from statemachines.zookeeper.tree import ZkPath, add_nodes
 
 __all__ = ["Cluster", "NotReached", "NotSettled"]
 
+Keep: TypeAlias = int | Mapping[TopicPartition, int] | None
+"""How many records of each log, or of some logs, are left when a broker dies; None for all of them."""
 P = TypeVar("P", bound=tuple[TopicName, PartitionId])
 """A partition, as a `TopicPartition` or as a pair."""
 
@@ -90,6 +112,9 @@ HANDLERS: Final = ControllerEventProcessor
 MAX_ELECTIONS: Final = 100
 """After so many controller elections `settle` gives up."""
 
+
+HOUR: Final[Milliseconds] = 3_600_000
+"""When a cluster begins; 0 is no time in Kafka."""
 
 NO_CONTROLLER: Final = "there is no controller"
 """The reason of a refusal."""
@@ -130,7 +155,8 @@ class Cluster:
             by default true until 0.10.2, false since 0.11 [unclean.leader.election.enable].
         delete_topic_enable: whether topics can be deleted; by default false until 0.11, true since 1.0
             [delete.topic.enable].
-        logs: the logs of replicas; by default a replica that can catch up does.
+        min_insync_replicas: how many replicas must be in sync for acks=all, unless a topic's configuration says
+            otherwise [min.insync.replicas].
         auto_leader_rebalance: whether controllers check on each `rebalance` whether preferred replicas lead
             [auto.leader.rebalance.enable].
         racks: the racks of brokers, for the placement of replicas; brokers without one are left out [broker.rack].
@@ -149,7 +175,7 @@ class Cluster:
         controller: BrokerId | None = None,
         unclean: bool | None = None,
         delete_topic_enable: bool | None = None,
-        logs: Logs | None = None,
+        min_insync_replicas: int = 1,
         auto_leader_rebalance: bool = True,
         racks: Mapping[BrokerId, str] | None = None,
     ) -> None:
@@ -167,9 +193,12 @@ class Cluster:
             raise ValueError(
                 f"auto_leader_rebalance: {reprlib.repr(auto_leader_rebalance)}, allowed are True and False"
             )
-        if not (logs is None or isinstance(logs, Logs)):
-            raise ValueError(f"logs: {reprlib.repr(logs)}, allowed are objects with is_caught_up, or None")
+        if type(min_insync_replicas) is not int or min_insync_replicas < 1:
+            raise ValueError(
+                f"min_insync_replicas: {reprlib.repr(min_insync_replicas)}, allowed are integers from 1 on"
+            )
         self.release, self.design, self._admin = release, control_design_of(release), admin_design_of(release)
+        self._replication = ReplicationDesign(release)
         self._elections = 0
         self.history: list[Effect] = []
         """Writes of brokers, requests of controllers, elections and failures, in order."""
@@ -183,21 +212,25 @@ class Cluster:
         self._unclean_at_start: dict[BrokerId, bool] = {}
         """By broker, the setting when it started."""
         self._deletes = self._admin.delete_topic_enable if delete_topic_enable is None else delete_topic_enable
+        self._min_insync_replicas = min_insync_replicas
         self._auto_leader_rebalance = auto_leader_rebalance
+        self._now: Milliseconds = HOUR
+        """The time, at all brokers."""
         self._stopping: dict[BrokerId, int] = {}
         """The brokers that are shutting down, in this order, with the number of times each asks the controller."""
         self.controllers: dict[BrokerId, ClusterController] = {}
         """The controller on each broker, active or not."""
         self.brokers: dict[BrokerId, Broker] = {}
         for broker in sorted(ids):
-            self._add(broker, AlwaysCaughtUp() if logs is None else logs)
+            self._add(broker)
+        self._fetches = ClusterFetches(self.brokers, self._may_write_isr)
         for broker in sorted(set(self.brokers) - set(down)):
             self._start(broker)
             self.controllers[broker].begin()
         if controller is not None:
             self._late = self.live - {controller}
 
-    def _add(self, broker: BrokerId, logs: Logs) -> None:
+    def _add(self, broker: BrokerId) -> None:
         controller = ClusterController(
             broker,
             self.zookeeper,
@@ -212,7 +245,16 @@ class Cluster:
             return retry_requests_until_connected(self.zookeeper, controller.me.session, requests)
 
         self.controllers[broker] = controller
-        self.brokers[broker] = Broker(broker, self.design, lambda: controller.me.broker_epoch, ask_zookeeper, logs)
+        settings = Settings(
+            self._replication,
+            lambda: self._now,
+            self._min_isr_of,
+            lambda topic: self._permits_unclean(broker, topic),
+            self._note,
+        )
+        self.brokers[broker] = Broker(
+            broker, self.design, lambda: controller.me.broker_epoch, ask_zookeeper, settings
+        )
 
     def _start(self, broker: BrokerId) -> None:
         self._unclean_at_start[broker] = self._unclean
@@ -300,16 +342,41 @@ class Cluster:
 
     # External events.
 
-    def crash(self, *brokers: BrokerId) -> None:
+    def crash(self, *brokers: BrokerId, keep: int | Mapping[P, int] | None = None) -> None:
         """Brokers die, and their sessions end, before any other step.
 
+        If a broker's process dies, its logs keep all records. If its machine dies, the last ones may be lost, and
+        a new disk has none.
+
+        Args:
+            brokers: their ids.
+            keep: how many records each of their logs keeps, or those of some partitions; None means all.
+
         Raises:
-            ValueError: one of them does not run; nothing has happened.
+            ValueError: one of them does not run, or `keep` is no number of records; nothing has happened.
         """
         self._need(brokers, running=True)
+        kept = _checked_keep(keep)
         self._something_happens()
         for broker in brokers:
-            self._stop(broker)
+            self._stop(broker, keep=kept)
+
+    def bounce(self, broker: BrokerId, keep: int | Mapping[P, int] | None = None) -> None:
+        """A broker dies, starts and registers again, before any other step.
+
+        Args:
+            broker: its id.
+            keep: how many records its logs keep, as in `crash`.
+
+        Raises:
+            ValueError: it does not run, or `keep` is no number of records; nothing has happened.
+        """
+        self.crash(broker, keep=keep)
+        self.restart(broker)
+        its = self.controllers[broker]
+        while self.brokers[broker].is_running and broker not in self._registered():
+            its.advance()
+            self._end_if_refused(broker)
 
     def restart(self, *brokers: BrokerId) -> None:
         """Brokers start, with their old logs.
@@ -612,6 +679,150 @@ class Cluster:
             self._late = frozenset({self.controller})
             self.zookeeper.delete(None, CONTROLLER)
 
+    # Logs and clients.
+
+    def produce(
+        self,
+        topic: TopicName,
+        partition: PartitionId,
+        value: object,
+        acks: Acks = "all",
+        to: BrokerId | None = None,
+    ) -> Produced:
+        """A producer sends a record to a partition's leader, which appends it at once, or refuses it.
+
+        With acks=all the producer waits until the record is committed; what it knows then is in the result.
+
+        Args:
+            topic: the topic.
+            partition: the number of the partition.
+            value: the record's value; anything.
+            acks: 0, 1, or "all".
+            to: the broker that the producer takes for the leader; by default the leader in ZooKeeper.
+
+        Returns what the producer knows. Kafka's refusals are its `error`.
+
+        Raises:
+            ValueError: there is no such partition, or no broker `to`; or `acks` is none of these.
+        """
+        which = self._need_partition(topic, partition)
+        if type(acks) not in (int, str) or acks not in ACKS:
+            raise ValueError(f"acks: {reprlib.repr(acks)}, allowed are 0, 1 and 'all'")
+        produced = Produced(value, acks)
+        broker = self._asked(which, to)
+        if broker is None:
+            produced.error = Errors.LEADER_NOT_AVAILABLE
+        elif not self.brokers[broker].is_running:
+            produced.error = None if acks == 0 else Errors.NETWORK_EXCEPTION
+        else:
+            self._something_happens()
+            self.brokers[broker].data_plane.append(which, produced)
+        return produced
+
+    def consume(
+        self, topic: TopicName, partition: PartitionId, offset: Offset = 0, at: BrokerId | None = None
+    ) -> list[object]:
+        """What a consumer reads from a partition's leader: the values of committed records.
+
+        Args:
+            topic: the topic.
+            partition: the number of the partition.
+            offset: where it begins.
+            at: the broker that the consumer takes for the leader; by default the leader in ZooKeeper.
+
+        Raises:
+            ValueError: there is no such partition, no broker `at`, or no leader; the broker does not run, or refuses.
+        """
+        which = self._need_partition(topic, partition)
+        if type(offset) is not int:
+            raise ValueError(f"offset: {reprlib.repr(offset)}, allowed are integers")
+        broker = self._asked(which, at)
+        if broker is None or not self.brokers[broker].is_running:
+            raise ValueError(f"{which} has no leader that runs")
+        found = self.brokers[broker].data_plane.consume(which, offset)
+        if isinstance(found, Errors):
+            raise ValueError(f"broker {broker} refuses to read {which} from {offset}: {found}")
+        return [*found]
+
+    def logs(self, topic: TopicName, partition: PartitionId) -> dict[BrokerId, UnifiedLog]:
+        """The logs of a partition, by broker; of a broker that does not run, what it finds when it starts.
+
+        Raises:
+            ValueError: there is no such partition.
+        """
+        which = checked_partition((topic, partition))
+        found = {
+            broker: each.data_plane.partitions[which].log
+            if each.is_running
+            else each.disks[which].loaded().with_high_watermark(each.disks[which].high_watermark)
+            for broker, each in self.brokers.items()
+            if which in each.disks
+        }
+        if not found:
+            self._need_partition(topic, partition)
+        return found
+
+    def checkpoint(self, *brokers: BrokerId) -> None:
+        """Brokers write their high watermarks to their disks, which they do every 5 seconds; by default all.
+
+        Raises:
+            ValueError: one of them does not run; nothing has happened.
+        """
+        self._need(brokers, running=True)
+        for broker in brokers or sorted(self.live):
+            self.brokers[broker].data_plane.checkpoint()
+
+    def expire_isrs(self) -> None:
+        """replica.lag.time.max.ms passes, and leaders remove members that have not caught up from their ISRs.
+
+        Followers that fetch are caught up by then.
+        """
+        self._something_happens()
+        self._now += self._replication.replica_lag_time_max_ms + 1
+        for broker in sorted(self.live):
+            if self._may_write_isr(broker):
+                self.brokers[broker].shrink_isrs()
+
+    def hold_fetches(self, broker: BrokerId, *partitions: tuple[TopicName, PartitionId]) -> None:
+        """A broker sends no fetches, for these partitions or for any, until `resume_fetches`.
+
+        Raises:
+            ValueError: there is no such broker, or one of these is no partition; nothing has happened.
+        """
+        self._hold(self._fetches.hold, broker, partitions)
+
+    def resume_fetches(self, broker: BrokerId, *partitions: tuple[TopicName, PartitionId]) -> None:
+        """A broker sends fetches again, for these partitions or for all.
+
+        Raises:
+            ValueError: there is no such broker, or one of these is no partition; nothing has happened.
+        """
+        self._hold(self._fetches.resume, broker, partitions)
+
+    def _hold(
+        self,
+        do: Callable[[BrokerId, Iterable[TopicPartition] | None], None],
+        broker: BrokerId,
+        partitions: Iterable[tuple[TopicName, PartitionId]],
+    ) -> None:
+        self._need_known(broker)
+        do(broker, [checked_partition(each) for each in partitions] or None)
+
+    def _need_partition(self, topic: TopicName, number: PartitionId) -> TopicPartition:
+        """Refuse an unknown partition."""
+        self._need_topic(topic)
+        partition = checked_partition((topic, number))
+        if partition not in (numbers := self._assignments(topic)):
+            raise ValueError(f"there is no partition {partition}; there are {named(tuple(numbers))}")
+        return partition
+
+    def _asked(self, partition: TopicPartition, broker: BrokerId | None) -> BrokerId | None:
+        """The broker that a client asks; None if it knows of no leader."""
+        if broker is None:
+            return self.partition(*partition).leader
+        self._need_known(broker)
+        return broker
+
     # Steps.
 
     def steps(self) -> tuple[Step, ...]:
@@ -697,7 +908,7 @@ class Cluster:
             TakeRequest(controller, broker, type(queue[0]).__name__.removesuffix("Request"))
             for controller, each in self.controllers.items()
             for broker, queue in each.channels.state.message_queues.items()
-            if queue and self.brokers[broker].is_running
+            if queue and self.brokers[broker].is_running and self._may_take(broker, queue[0])
         ]
         working = [
             self.controllers[broker] for broker in self.live if self._is_still_controller(self.controllers[broker])
@@ -705,7 +916,9 @@ class Cluster:
         working.sort(key=lambda each: (not each.has_session, each.broker))  # a broker without session registers last
         yield [AdvanceController(each.broker, each.next_step) for each in working]
         yield from self._stopping_steps(waiting=False)
-        yield self._catching_up()
+        yield self._fetches.responses()
+        yield self._fetches.requests()
+        yield self._fetches.sends()
         leaders = {
             broker: each.isr_changes_to_send
             for broker, each in self.brokers.items()
@@ -713,6 +926,13 @@ class Cluster:
         }
         yield [ChangeIsr(each) for each in sorted(filter(leaders.get, leaders), key=lambda each: leaders[each][0])]
         yield from self._stopping_steps(waiting=True)
+
+    def _may_take(self, broker: BrokerId, request: ControlRequest) -> bool:
+        """Whether a broker can take a request: LeaderAndIsr waits while a thread asks where its leader's log ends."""
+        exchanges = self.brokers[broker].data_plane.exchanges
+        return isinstance(request, UpdateMetadataRequest) or not any(
+            each.holds_partitions for each in exchanges.values()
+        )
 
     def _is_still_controller(self, controller: ClusterController) -> bool:
         """Whether a controller has a step. One that learns late has none until another is elected, if others run."""
@@ -730,24 +950,9 @@ class Cluster:
             if waits is waiting and not awaits:
                 yield [AdvanceShutdown(broker, "Begin" if due is None else type(due).__name__)]
 
-    def _catching_up(self) -> list[CatchUp]:
-        """Followers that can catch up, by partition, the preferred replicas first."""
-        found = [
-            CatchUp(replica, leader)
-            for leader in sorted(self.live)
-            if self.design.alter_partition or self.controllers[leader].has_session  # until 2.6 it writes the ISR
-            for replica in self.brokers[leader].replicas_that_may_join()
-            if self._may_join(replica, leader)
-        ]
-        return sorted(found, key=lambda each: each.replica.topic_partition)
-
-    def _may_join(self, replica: PartitionAndReplica, leader: BrokerId) -> bool:
-        """Whether a replica that its leader would add to the ISR fetches, and has caught up."""
-        follower = self.brokers.get(replica.replica)
-        if follower is None or not follower.is_running:
-            return False
-        led_by = self.brokers[leader]
-        return follower.follows(replica.topic_partition, led_by) and led_by.logs.is_caught_up(replica, leader)
+    def _may_write_isr(self, leader: BrokerId) -> bool:
+        """Whether a leader could change an ISR now: until 2.6 it writes to ZooKeeper, and waits for a session."""
+        return self.design.alter_partition or self.controllers[leader].has_session
 
     def _reaches_controller(self, broker: BrokerId) -> bool:
         """Whether a broker can report ISRs: since 2.7 to an active controller, until 2.6 in its session."""
@@ -770,8 +975,13 @@ class Cluster:
                 self._end_if_refused(broker)
             case AdvanceShutdown(broker):
                 self._go_on_stopping(broker)
-            case CatchUp(replica, leader):
-                self.brokers[leader].has_caught_up(replica)
+            case SendFetch():
+                self._fetches.send(which)
+            case TakeFetch():
+                self._fetches.take(which)
+            case TakeFetchResponse():
+                self._fetches.receive(which)
+                self._halt(which.follower)
             case ChangeIsr(leader):
                 self._change_isrs(self.brokers[leader])
 
@@ -779,11 +989,16 @@ class Cluster:
 
     def _need(self, brokers: Sequence[BrokerId], running: bool) -> None:
         """Refuse brokers that are unknown, or not in this state."""
+        self._need_known(*brokers)
+        for broker in brokers:
+            if self.brokers[broker].is_running is not running:
+                raise ValueError(f"broker {broker} {'does not run' if running else 'runs already'}")
+
+    def _need_known(self, *brokers: BrokerId) -> None:
+        """Refuse unknown brokers."""
         for broker in in_order("brokers", brokers):
             if broker not in self.brokers:
                 raise ValueError(f"there is no broker {broker}; there are {', '.join(map(str, self.brokers))}")
-            if self.brokers[broker].is_running is not running:
-                raise ValueError(f"broker {broker} {'does not run' if running else 'runs already'}")
 
     def _something_happens(self) -> None:
         for broker in self.brokers.values():
@@ -795,10 +1010,27 @@ class Cluster:
             self._note(Failed(f"broker {broker} stops: its node exists already"))
             self._stop(broker)
 
-    def _stop(self, broker: BrokerId) -> None:
+    def _stop(self, broker: BrokerId, cleanly: bool = False, keep: Keep = None) -> None:
         self._stopping.pop(broker, None)
         self.controllers[broker].stop_with_session()
-        self.brokers[broker].stop()
+        self.brokers[broker].stop(cleanly, keep.get if isinstance(keep, Mapping) else lambda _: keep)
+        self._fetches.forget(broker)
+
+    def _halt(self, broker: BrokerId) -> None:
+        """Stop a broker that has just halted."""
+        if isinstance(self.history[-1:] and self.history[-1], Halted):
+            self._stop(broker)
+
+    def _min_isr_of(self, topic: TopicName) -> int:
+        node = self.zookeeper.state.nodes.get(topic_config_path(topic))
+        least = None if node is None else node.data.min_insync_replicas
+        return self._min_insync_replicas if least is None else least
+
+    def _permits_unclean(self, broker: BrokerId, topic: TopicName) -> bool:
+        """Whether a broker permits unclean elections of a topic, by its own configuration."""
+        node = self.zookeeper.state.nodes.get(topic_config_path(topic))
+        permits = None if node is None else node.data.unclean_leader_election_enable
+        return self._unclean_at_start[broker] if permits is None else permits
 
     def _ask(self, event: Any, reply: Callable[[Any], object] = lambda answer: None) -> None:
         """Ask the controller, if there is one."""
@@ -881,7 +1113,7 @@ class Cluster:
                 if stopping.remaining:
                     led = ", ".join(map(str, stopping.remaining))
                     self._note(Failed(f"broker {broker} stops, though it still leads {led}"))
-                self._stop(broker)
+                self._stop(broker, cleanly=True)
 
     # The tree in ZooKeeper, as Kafka writes it.
 
@@ -900,7 +1132,7 @@ class Cluster:
         *,
         unclean: bool | None = None,
         delete_topic_enable: bool | None = None,
-        logs: Logs | None = None,
+        min_insync_replicas: int = 1,
     ) -> Cluster:
         """A cluster whose ZooKeeper holds this tree, and whose brokers have done nothing yet.
 
@@ -914,7 +1146,7 @@ class Cluster:
             release: the release of all brokers.
             unclean: as in `Cluster`; the default in the tree counts more, which exists since 1.1.
             delete_topic_enable: as in `Cluster`.
-            logs: as in `Cluster`.
+            min_insync_replicas: as in `Cluster`.
 
         Raises:
             ValueError: the tree is no mapping from paths to bytes, or another argument is invalid.
@@ -934,7 +1166,7 @@ class Cluster:
             controller=controller,
             unclean=unclean if read.unclean is None or not DYNAMIC_UNCLEAN.at(release) else read.unclean,
             delete_topic_enable=delete_topic_enable,
-            logs=logs,
+            min_insync_replicas=min_insync_replicas,
             racks=read.racks,
         )
         nodes = cluster.zookeeper.state.nodes
@@ -954,6 +1186,16 @@ def _require_integers(**given: object) -> None:
     for name, value in given.items():
         if not (value is None or (type(value) is int and abs(value) < 2**31)):
             raise ValueError(f"{name}: {reprlib.repr(value)}, allowed are integers below {2**31}")
+
+
+def _checked_keep(keep: int | Mapping[P, int] | None) -> Keep:
+    """How many records are left, if that is a number."""
+    given = keep.items() if isinstance(keep, Mapping) else [(("t", 0), 0 if keep is None else keep)]
+    for partition, number in given:
+        checked_partition(partition)
+        if type(number) is not int or number < 0:
+            raise ValueError(f"keep: {reprlib.repr(number)}, allowed are the integers from 0 on")
+    return {checked_partition(each): number for each, number in given} if isinstance(keep, Mapping) else keep
 
 
 def _is_among(step: Step, some: Callable[[Step], bool] | type[Step] | None) -> bool:

@@ -5,15 +5,16 @@ broker 2 is controller, epoch 7
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
+from statemachines.broker.data_plane import Appended, Halted, Truncated
 from statemachines.controller.design import BROKER_IDS, CONTROLLER
 from statemachines.controller.state_change import FailedStateChange
 from statemachines.messages.control_requests import ControlRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.topic_partition import TopicPartition, named
 from statemachines.messages.zk_data import TopicAssignment, TopicPartitionState
 from statemachines.zookeeper.server import ZooKeeper
 from statemachines.zookeeper.tree import SessionId, Transaction, ZkPath
@@ -26,12 +27,8 @@ __all__ = [
     "RecordingZooKeeper",
     "Sent",
     "Written",
-    "named",
     "unclean_elections",
 ]
-
-FEW: Final = 5
-"""The number of partitions to list."""
 
 
 class PartitionStatus(NamedTuple):
@@ -114,8 +111,8 @@ class Failed(NamedTuple):
         return f"! {self.what}"
 
 
-Effect: TypeAlias = Elected | Written | Sent | Failed | FailedStateChange
-"""An action of a controller, an error that it logged, or an action of a leader."""
+Effect: TypeAlias = Elected | Written | Sent | Failed | FailedStateChange | Appended | Truncated | Halted
+"""An action of a controller, an error that it logged, or an action of a leader or a follower."""
 
 
 class RecordingZooKeeper(ZooKeeper):
@@ -163,16 +160,6 @@ def unclean_elections(history: Sequence[Effect]) -> set[TopicPartition]:
         and isinstance(each.before, TopicPartitionState)
         and each.data.leader_and_isr.leader not in (NO_LEADER, *each.before.leader_and_isr.isr)
     }
-
-
-def named(partitions: Sequence[TopicPartition]) -> str:
-    """The names of the first few partitions.
-
-    >>> named([TopicPartition("t", number) for number in range(7)])
-    't-0, t-1, t-2, t-3, t-4 and 2 more'
-    """
-    more = f" and {len(partitions) - FEW:,} more" if len(partitions) > FEW else ""
-    return ", ".join(map(str, partitions[:FEW])) + more
 
 
 def _ids(brokers: Sequence[BrokerId]) -> str:

@@ -7,9 +7,19 @@ broker 2 takes LeaderAndIsr of controller 1
 from typing import NamedTuple, TypeAlias
 
 from election.ids import BrokerId
-from statemachines.messages.topic_partition import PartitionAndReplica
+from statemachines.messages.topic_partition import TopicPartition, named
 
-__all__ = ["CatchUp", "ChangeIsr", "AdvanceController", "AdvanceShutdown", "Step", "TakeRequest"]
+__all__ = [
+    "AdvanceController",
+    "AdvanceShutdown",
+    "ChangeIsr",
+    "Fetch",
+    "SendFetch",
+    "Step",
+    "TakeFetch",
+    "TakeFetchResponse",
+    "TakeRequest",
+]
 
 
 class TakeRequest(NamedTuple):
@@ -43,14 +53,35 @@ class AdvanceShutdown(NamedTuple):
         return f"broker {self.broker} shuts down: {self.due}"
 
 
-class CatchUp(NamedTuple):
-    """A follower catches up with its leader, which should add it to the ISR."""
+class SendFetch(NamedTuple):
+    """A follower's fetcher thread asks a leader, for all partitions for which that would change something."""
 
-    replica: PartitionAndReplica
+    follower: BrokerId
+    leader: BrokerId
+    partitions: tuple[TopicPartition, ...]
+
+    def __str__(self) -> str:
+        return f"broker {self.follower} fetches from broker {self.leader}: {named(self.partitions)}"
+
+
+class TakeFetch(NamedTuple):
+    """A leader answers a follower's fetcher thread."""
+
+    follower: BrokerId
     leader: BrokerId
 
     def __str__(self) -> str:
-        return f"{self.replica} catches up with broker {self.leader}"
+        return f"broker {self.leader} answers broker {self.follower}"
+
+
+class TakeFetchResponse(NamedTuple):
+    """A follower's fetcher thread processes its leader's answer."""
+
+    follower: BrokerId
+    leader: BrokerId
+
+    def __str__(self) -> str:
+        return f"broker {self.follower} takes the answer of broker {self.leader}"
 
 
 class ChangeIsr(NamedTuple):
@@ -62,5 +93,7 @@ class ChangeIsr(NamedTuple):
         return f"broker {self.leader} reports ISRs to the controller"
 
 
-Step: TypeAlias = TakeRequest | AdvanceController | AdvanceShutdown | CatchUp | ChangeIsr
+Fetch: TypeAlias = SendFetch | TakeFetch | TakeFetchResponse
+"""A step of a fetcher thread."""
+Step: TypeAlias = TakeRequest | AdvanceController | AdvanceShutdown | Fetch | ChangeIsr
 """A possible next step."""

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import uuid
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -44,6 +45,7 @@ __all__ = ["Details", "KafkaTree", "ZooKeeperClient", "put_znodes", "znodes_of"]
 
 NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 UNCLEAN: Final = "unclean.leader.election.enable"
+MIN_ISR: Final = "min.insync.replicas"
 DEFAULTS: Final = "/config/brokers/<default>"
 """Dynamic configuration of all brokers."""
 CLUSTER_ID: Final = "/cluster/id"
@@ -142,8 +144,10 @@ def _value(path: ZkPath, data: Any, details: Details) -> Any:
     match data:
         case TopicAssignment():
             return TopicIdReplicaAssignment(data, details.topic_id(name_of(path)))
-        case TopicConfig(unclean):
+        case TopicConfig(unclean, min_isr):
             said = {} if unclean is None else {UNCLEAN: str(unclean).lower()}
+            if min_isr is not None:
+                said[MIN_ISR] = str(min_isr)
             return {**details.configs.get(name_of(path), {}), **said}
     return data
 
@@ -276,8 +280,8 @@ class KafkaTree(NamedTuple):
                     found[path] = value
                 case ["admin", "reassign_partitions" | "preferred_replica_election"]:
                     found[path] = value
-                case ["config", "topics", "<topic>"] if _permits(value) is not None:
-                    found[path] = TopicConfig(_permits(value))
+                case ["config", "topics", "<topic>"] if (config := _topic_config(value)) != TopicConfig():
+                    found[path] = config
         return found
 
 
@@ -291,6 +295,13 @@ def _brokers_in(value: Any) -> Iterator[tuple[str, tuple[BrokerId, ...]]]:
             yield "isr", leader_and_isr.isr
         case ((TopicPartition(), tuple()), *_):
             yield from ((f"replicas of {partition}", replicas) for partition, replicas in value)
+
+
+def _topic_config(config: Config) -> TopicConfig:
+    """What counts here of a topic's configuration; a number that is none is ignored."""
+    least = config.get(MIN_ISR, "")
+    number = re.fullmatch("0*([1-9][0-9]{0,8})", least)
+    return TopicConfig(_permits(config), int(number[1]) if number else None)
 
 
 def _permits(config: Config) -> bool | None:

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language.errors import UsageError
 from statemachines.changes.administration import UNCLEAN_BY_DEFAULT
-from statemachines.cluster_history import PartitionStatus, named
+from statemachines.cluster_history import PartitionStatus
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import TopicName, TopicPartition, checked_topic
+from statemachines.messages.topic_partition import TopicName, TopicPartition, checked_topic, named
 
 __all__ = ["KnownCluster", "DescribedPartition", "Description", "PartitionStatus", "complete", "listed", "named"]
 

@@ -7,17 +7,19 @@ described controller took over long ago. Events between an event and rest, and s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from election.ids import BrokerId
+from election.ids import BrokerId, LeaderEpoch
 from spec.language.errors import UsageError
 from spec.what_if.events import ClusterEvent
 from spec.what_if.known_cluster import KnownCluster, PartitionStatus
+from statemachines.broker.broker import Broker
+from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.cluster import Cluster, NotSettled
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
-from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.messages.zk_data import (
     REASSIGN_PARTITIONS,
     TopicAssignment,
@@ -31,24 +33,9 @@ from statemachines.messages.zk_data import (
     topic_path,
 )
 from statemachines.releases import RELEASES
-from statemachines.zookeeper.tree import ZkPath, add_nodes
+from statemachines.zookeeper.tree import ZkPath, ZkVersion, add_nodes
 
 __all__ = ["RunningCluster"]
-
-
-class LaggingLogs:
-    """Logs of which some lag behind."""
-
-    def __init__(self) -> None:
-        self.lagging: set[PartitionAndReplica] = set()
-
-    def is_caught_up(self, replica: PartitionAndReplica, leader: BrokerId) -> bool:
-        """Whether a replica does not lag behind."""
-        return replica not in self.lagging
-
-    def catch_up(self, brokers: Iterable[BrokerId]) -> None:
-        """Let all replicas on these brokers catch up."""
-        self.lagging = {each for each in self.lagging if each.replica not in {*brokers}}
 
 
 class RunningCluster(Cluster):
@@ -60,7 +47,6 @@ class RunningCluster(Cluster):
     """
 
     def __init__(self, cluster: KnownCluster, release: str = RELEASES[-1]) -> None:
-        self._logs = LaggingLogs()
         super().__init__(
             cluster.brokers,
             release,
@@ -68,14 +54,14 @@ class RunningCluster(Cluster):
             controller=cluster.controller,
             unclean=cluster.permits_unclean(release),
             delete_topic_enable=True if cluster.deletion_queued else None,  # else a controller would not queue it
-            logs=self._logs,
         )
-        self._logs.lagging = {
-            PartitionAndReplica(partition, broker)
-            for partition, status in cluster.partitions.items()
-            if status.leader in cluster.live
-            for broker in set(status.assignment.replicas) - set(status.isr)
-        }
+        lagging: dict[BrokerId, list[TopicPartition]] = {}
+        for partition, status in cluster.partitions.items():
+            if status.leader in cluster.live:
+                for broker in {*status.assignment.replicas} - {*status.isr}:
+                    lagging.setdefault(broker, []).append(partition)
+        for broker, partitions in lagging.items():
+            self.hold_fetches(broker, *partitions)
         self._lay_out(cluster)
         self.settle()
         self._put_back_epochs(cluster)
@@ -106,7 +92,8 @@ class RunningCluster(Cluster):
     def restart(self, *brokers: BrokerId) -> None:
         """Brokers start, and their replicas catch up."""
         super().restart(*brokers)
-        self._logs.catch_up(brokers)
+        for broker in brokers:
+            self.resume_fetches(broker)
 
     # The layout.
 
@@ -167,7 +154,14 @@ class RunningCluster(Cluster):
                 leadership = known._replace(leader_and_isr=state._replace(partition_epoch=version))
                 context.put_partition_leadership_info(partition, leadership)
                 for broker in now.assignment.replicas:
-                    hosted = self.brokers[broker].replica_manager.state.all_partitions
-                    if partition in hosted:
-                        put_back = hosted[partition]._replace(leader_epoch=then.leader_epoch, partition_epoch=version)
-                        hosted[partition] = put_back
+                    self._put_back_epoch_at(self.brokers[broker], partition, then.leader_epoch, version)
+
+    @staticmethod
+    def _put_back_epoch_at(broker: Broker, partition: TopicPartition, epoch: LeaderEpoch, version: ZkVersion) -> None:
+        """Restore a leader epoch in a broker's memory."""
+        hosted, plane = broker.replica_manager.state.all_partitions, broker.data_plane
+        if partition in hosted:
+            hosted[partition] = hosted[partition]._replace(leader_epoch=epoch, partition_epoch=version)
+            plane.partitions[partition] = plane.partitions[partition]._replace(log=UnifiedLog())
+        if partition in plane.fetching:
+            plane.fetching[partition] = plane.fetching[partition]._replace(leader_epoch=epoch)

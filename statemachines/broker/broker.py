@@ -1,20 +1,20 @@
 """Broker: one broker of a cluster in memory, made of the parts that obey a controller.
 
-`ReplicaManager` keeps its replicas, and `KafkaApis` answers its controller. `AlterPartitionManager` or, until 2.6,
-`ZkAlterPartitionManager` changes its ISRs. `KafkaServer` shuts it down.
+`ReplicaManager` keeps its replicas, and `DataPlane` their logs. `KafkaApis` answers its controller.
+`AlterPartitionManager` or, until 2.6, `ZkAlterPartitionManager` changes its ISRs. `KafkaServer` shuts it down.
 
-Logs and fetchers are replaceable (`Logs`): a follower that fetches catches up, unless `Logs` denies it. Then its
-leader asks for it to join the ISR. After a refusal the leader does not ask again until something changes
-(`retry_refused_isrs`). Left out: leaders that shrink ISRs by themselves.
+A follower that has caught up joins the ISR by its fetch. After a refusal Kafka's leader asks again at the next one;
+here a follower that would learn nothing does not fetch, so the leader remembers refusals until something changes
+(`retry_refused_isrs`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterable
 
 from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
+from statemachines.broker.data_plane import ChangedKeys, DataPlane, Settings
 from statemachines.broker.hosted_partition import CommittedPartitionState
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.kafka_server import (
@@ -24,9 +24,11 @@ from statemachines.broker.kafka_server import (
     NotAnswered,
     ShutdownStep,
 )
+from statemachines.broker.log.disk import Disk
 from statemachines.broker.metadata_cache import MetadataCache
-from statemachines.broker.replica_manager import InMemoryReplicas, ReplicaManager
-from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionManager
+from statemachines.broker.replica_manager import ReplicaManager
+from statemachines.broker.replica_manager_state import InMemoryReplicas
+from statemachines.broker.zk_alter_partition_manager import IsrUpdate, ZkAlterPartitionManager
 from statemachines.controller.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from statemachines.controller.calls import EventFailure
 from statemachines.controller.control_design import ControlDesign
@@ -38,23 +40,7 @@ from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zookeeper.tree import Code
 
-__all__ = ["Broker", "AlwaysCaughtUp", "Logs"]
-
-
-@runtime_checkable
-class Logs(Protocol):
-    """The logs of replicas, as far as they matter to ISRs."""
-
-    def is_caught_up(self, replica: PartitionAndReplica, leader: BrokerId) -> bool:
-        """Whether a follower that fetches from this leader has everything it needs to join the ISR."""
-
-
-class AlwaysCaughtUp:
-    """Logs without contents: every replica that can catch up has."""
-
-    def is_caught_up(self, replica: PartitionAndReplica, leader: BrokerId) -> bool:
-        """Always true."""
-        return True
+__all__ = ["Broker"]
 
 
 class Broker:
@@ -65,7 +51,7 @@ class Broker:
         design: the design of its release.
         broker_epoch: returns the epoch of its registration, as far as the broker knows.
         ask_zookeeper: sends requests to ZooKeeper in the broker's session.
-        logs: the logs of replicas.
+        settings: the rules, the clock and the configuration of its logs.
     """
 
     def __init__(
@@ -74,13 +60,17 @@ class Broker:
         design: ControlDesign,
         broker_epoch: Callable[[], BrokerEpoch],
         ask_zookeeper: Callable[[tuple[ZkRequest, ...]], tuple[ZkResponse, ...]],
-        logs: Logs,
+        settings: Settings,
     ) -> None:
         self.broker, self.design, self.broker_epoch = broker, design, broker_epoch
-        self.logs = logs
+        self.settings = settings
         self.is_running = False
         self.ask_zookeeper = ask_zookeeper
-        self._replicas = InMemoryReplicas()
+        self.disks: dict[TopicPartition, Disk] = {}
+        """What the broker finds when it starts."""
+        self.changed: set[TopicPartition] = set()
+        """The partitions whose fetches may have something to do now, since the last look."""
+        self._replicas = InMemoryReplicas(all_partitions=ChangedKeys(self.changed))
         self._make()
 
     def _make(self) -> None:
@@ -97,6 +87,10 @@ class Broker:
             self.broker, self.metadata_cache, self._replicas, self.design, lambda: self.shutdown is not None
         )
         self.replica_manager.restart()
+        self.data_plane = DataPlane(
+            self.broker, self.replica_manager.state, self.metadata_cache, self.settings, self.disks, self.changed
+        )
+        self.replica_manager.data_plane = self.data_plane
         self.apis = KafkaApis(self.replica_manager, self.broker_epoch)
         self.isr_changes: AlterPartitionManager | ZkAlterPartitionManager = (
             AlterPartitionManager(self.replica_manager, self.broker_epoch)
@@ -116,9 +110,18 @@ class Broker:
         self._make()
         self.is_running = True
 
-    def stop(self) -> None:
-        """The process ends; its logs stay."""
+    def stop(self, cleanly: bool = False, keep: Callable[[TopicPartition], int | None] = lambda _: None) -> None:
+        """The process ends; its logs stay.
+
+        Args:
+            cleanly: it stops by itself, and writes everything to the disk.
+            keep: otherwise, how many records of a log are left; None for all.
+        """
         self.is_running = False
+        if cleanly:
+            self.data_plane.stopped()
+        else:
+            self.data_plane.left(keep)
         self._make()
 
     def shut_down(self, attempts: int = CONTROLLED_SHUTDOWN_MAX_RETRIES) -> None:
@@ -145,44 +148,54 @@ class Broker:
 
     def handle(self, request: ControlRequest) -> ControlResponse:
         """Handle a controller's request, and return the response."""
+        alive = self.metadata_cache.state.alive_brokers
         response = self.apis.handle(request)
-        if not isinstance(request, UpdateMetadataRequest):
+        if isinstance(request, UpdateMetadataRequest):
+            if alive != self.metadata_cache.state.alive_brokers:
+                self.changed.update(self._lacking)
+        else:
             self._look_at(TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates)
         return response
 
-    def follows(self, partition: TopicPartition, leader: Broker) -> bool:
-        """Whether this broker fetches a partition from this leader, with both in the same leader epoch."""
-        fetching = self.replica_manager.state.fetchers.get(partition)
-        if fetching is None or fetching.leader != leader.broker:
-            return False
-        hosted, led = (each.replica_manager.state.all_partitions[partition] for each in (self, leader))
-        return hosted.leader_epoch == led.leader_epoch
-
     # Changes of ISRs.
 
-    def replicas_that_may_join(self) -> Iterator[PartitionAndReplica]:
-        """Replicas that may join the ISR of a partition that this broker leads, once they have caught up."""
-        for partition in self._lacking:
-            if isinstance(self.isr_changes, AlterPartitionManager) and (
-                partition in self.isr_changes.state.unsent_isr_updates
-            ):
-                continue
-            for replica in self.replica_manager.state.all_partitions[partition].assignment.replicas:
-                each = PartitionAndReplica(partition, replica)
-                if each not in self._refused and self.isr_changes.may_expand_isr(partition, replica):
-                    yield each
+    def may_expand_isr(self, partition: TopicPartition, replica: BrokerId) -> bool:
+        """Whether a follower that has caught up would join the ISR, or be proposed."""
+        if partition not in self._lacking or replica in self.replica_manager.led(partition).state.isr:
+            return False
+        if PartitionAndReplica(partition, replica) in self._refused:
+            return False
+        if isinstance(self.isr_changes, AlterPartitionManager) and (
+            partition in self.isr_changes.state.unsent_isr_updates
+        ):
+            return False
+        return self.isr_changes.may_expand_isr(partition, replica)
 
-    def has_caught_up(self, replica: PartitionAndReplica) -> None:
+    def expand_isr(self, partition: TopicPartition, replica: BrokerId) -> None:
         """A follower has caught up, and should join the ISR. Until 2.6 that is written at once."""
         if isinstance(self.isr_changes, AlterPartitionManager):
-            self.isr_changes.maybe_expand_isr(*replica)
-            return
-        update = self.isr_changes.maybe_expand_isr(*replica)
+            self.isr_changes.maybe_expand_isr(partition, replica)
+        else:
+            self._write(partition, self.isr_changes.maybe_expand_isr(partition, replica))
+            leader_epoch = self.replica_manager.led(partition).leader_epoch
+            self._changed(partition, (replica,), leader_epoch)
+
+    def shrink_isrs(self) -> None:
+        """The task that removes replicas from ISRs that have lagged behind for too long [maybeShrinkIsr]."""
+        for partition, lagging in self.data_plane.out_of_sync():
+            if isinstance(self.isr_changes, AlterPartitionManager):
+                self.isr_changes.maybe_shrink_isr(partition, lagging)
+            else:
+                self._write(partition, self.isr_changes.maybe_shrink_isr(partition, lagging))
+                self._look_at((partition,))
+                self.data_plane.advance(partition)
+
+    def _write(self, partition: TopicPartition, update: IsrUpdate | None) -> None:
+        """Write an ISR to ZooKeeper [until 2.6]."""
+        assert isinstance(self.isr_changes, ZkAlterPartitionManager)
         while update is not None:
             responses = self.ask_zookeeper(self.isr_changes.requests(update))
             update = self.isr_changes.answered(update, responses)
-        partition = replica.topic_partition
-        self._changed(partition, (replica.replica,), self.replica_manager.led(partition).leader_epoch)
 
     @property
     def isr_changes_to_send(self) -> tuple[TopicPartition, ...]:
@@ -210,6 +223,8 @@ class Broker:
             for partition, change in in_flight.proposed:
                 sent = change.sent_leader_and_isr
                 self._changed(partition, sent.isr, sent.leader_epoch)
+                if self.settings.design.advance_on_commit:
+                    self.data_plane.advance(partition)
 
     def notify_isr_changes(self) -> None:
         """Notify the controller of the ISRs that have changed [until 2.6]."""
@@ -222,6 +237,7 @@ class Broker:
 
     def retry_refused_isrs(self) -> None:
         """The cluster has changed: refused changes may be requested again."""
+        self.changed.update(each.topic_partition for each in self._refused)
         self._refused.clear()
 
     def _changed(self, partition: TopicPartition, isr: Iterable[BrokerId], leader_epoch: LeaderEpoch) -> None:
@@ -236,6 +252,7 @@ class Broker:
     def _look_at(self, partitions: Iterable[TopicPartition]) -> None:
         """Check again which of these partitions have a replica outside the ISR."""
         for partition in partitions:
+            self.changed.add(partition)
             hosted = self.replica_manager.state.all_partitions.get(partition)
             if (
                 hosted is None

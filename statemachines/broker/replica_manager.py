@@ -31,9 +31,9 @@ For the same reason it answered KAFKA_STORAGE_ERROR until 2.6 to the deletion of
 A broker that is shutting down (`kafka_server`) obeys like any other, but starts no fetchers. It stops fetching the
 partitions that it should follow, and does not start again.
 
-Left out: the effects on a replica's log (truncation, high watermarks, waiting clients); the log directories, except
-that one has failed; topic ids. Partitions are handled in the order of the request, where Kafka iterates over hash
-maps.
+A `DataPlane` keeps the logs, if there is one: it hears of each log, leader and follower. Left out: the log
+directories, except that one has failed; topic ids. Partitions are handled in the order of the request, where Kafka
+iterates over hash maps.
 
 Not modelled, in older releases: until 2.3 the replicas of a partition had no order; until 1.1 a leader outside its
 ISR ended the request, but no controller sends that; until 0.11 a failed log directory stopped the broker.
@@ -41,15 +41,17 @@ ISR ended the request, but no controller sends that; until 0.11 a failed log dir
 [ReplicaManager.scala, 3.9]
 """
 
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
-from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
+from election.ids import BrokerId
+from statemachines.broker.data_plane import DataPlane
 from statemachines.broker.hosted_partition import OFFLINE_PARTITION, HostedPartition, is_newer_leader_epoch
 from statemachines.broker.metadata_cache import MetadataCache
+from statemachines.broker.replica_manager_state import Fetching, InMemoryReplicas, ReplicaManagerState
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import (
     LeaderAndIsrResponse,
@@ -94,13 +96,6 @@ NO_FAILURES: Final[Mapping[TopicPartition, LogFailure]] = MappingProxyType({})
 """No failures."""
 
 
-class Fetching(NamedTuple):
-    """The leader that a follower fetches from, and the leader epoch."""
-
-    leader: BrokerId
-    leader_epoch: LeaderEpoch
-
-
 class LeadershipChange(NamedTuple):
     """The effects of LeaderAndIsr."""
 
@@ -110,36 +105,6 @@ class LeadershipChange(NamedTuple):
     followers: tuple[TopicPartition, ...] = ()
     """The partitions that it follows under another leader or in another epoch. It begins to fetch them, unless it is
     shutting down."""
-
-
-class ReplicaManagerState(Protocol):
-    """A broker's view of its replicas, as variables. Values are immutable and replaced as a whole."""
-
-    controller_epoch: ControllerEpoch
-    """The newest in any request."""
-    logs: frozenset[TopicPartition]
-    """The partitions that have a log, in a directory that has not failed. Logs outlive the broker's process."""
-    has_offline_log_dir: bool
-    """One of its log directories has failed."""
-
-    @property
-    def all_partitions(self) -> MutableMapping[TopicPartition, HostedPartition]:
-        """The partitions whose replicas it keeps, as named by requests since its start."""
-
-    @property
-    def fetchers(self) -> MutableMapping[TopicPartition, Fetching]:
-        """The fetchers of its followers [replicaFetcherManager]."""
-
-
-@dataclass
-class InMemoryReplicas:
-    """A broker's view of its replicas, over dicts; initially empty."""
-
-    controller_epoch: ControllerEpoch = 0
-    logs: frozenset[TopicPartition] = frozenset()
-    has_offline_log_dir: bool = False
-    all_partitions: MutableMapping[TopicPartition, HostedPartition] = field(default_factory=dict)
-    fetchers: MutableMapping[TopicPartition, Fetching] = field(default_factory=dict)
 
 
 class _CutShort(Exception):
@@ -191,6 +156,8 @@ class ReplicaManager:
         design: ControlDesign | None = None,
         is_shutting_down: Callable[[], bool] = lambda: False,
     ) -> None:
+        self.data_plane: DataPlane | None = None
+        """The logs, if they are kept."""
         self.broker, self.metadata_cache = broker, metadata_cache
         self.state: ReplicaManagerState = InMemoryReplicas() if state is None else state
         self.design = ControlDesign() if design is None else design
@@ -245,6 +212,8 @@ class ReplicaManager:
                 failed if self.design.error_per_partition else failed._replace(errorCode=Errors.NONE)
             )
         self._note_logs(handling)
+        if self.data_plane is not None:
+            self.data_plane.end_idle_threads()
         if self.design.offline_without_log:
             for partition in states:
                 if not self.state.all_partitions[partition].has_log:
@@ -315,8 +284,10 @@ class ReplicaManager:
         hosted = self.state.all_partitions.items()
         offline = tuple(partition for partition, its in hosted if its.has_log and partition in gone)
         for partition in offline:
-            self.state.fetchers.pop(partition, None)
+            self._stop_fetching(partition)
             self.state.all_partitions[partition] = OFFLINE_PARTITION
+            if self.data_plane is not None:
+                self.data_plane.delete_log(partition)
         self.state.logs -= gone
         self.state.has_offline_log_dir = True
         return offline
@@ -370,7 +341,7 @@ class ReplicaManager:
         self, states: Mapping[TopicPartition, LeaderAndIsrPartitionState], handling: _Handling
     ) -> tuple[TopicPartition, ...]:
         for partition in states:
-            self.state.fetchers.pop(partition, None)
+            self._stop_fetching(partition)
         made = []
         for partition, partition_state in states.items():
             hosted = self.state.all_partitions[partition]
@@ -378,8 +349,11 @@ class ReplicaManager:
                 continue
             failure = self._create_log(partition, partition_state.isNew, handling)
             new = hosted.make_leader(partition_state, self.broker, has_log=failure is None)
-            if self._become(partition, new, failure, handling) and not hosted.is_led_by(self.broker):
-                made.append(partition)
+            if self._become(partition, new, failure, handling):
+                if self.data_plane is not None:
+                    self.data_plane.make_leader(partition, hosted)
+                if not hosted.is_led_by(self.broker):
+                    made.append(partition)
         return tuple(made)
 
     def _make_followers(
@@ -400,12 +374,15 @@ class ReplicaManager:
             new = hosted.make_follower(partition_state, failure is None, self.design.epoch_after_log)
             if self._become(partition, new, failure, handling) and self._begins_anew(hosted, partition_state):
                 made.append(partition)
+                if self.data_plane is not None:
+                    self.data_plane.make_follower(partition)
         for partition in made:
-            if self.is_shutting_down():
-                self.state.fetchers.pop(partition, None)
-            else:
+            self._stop_fetching(partition)
+            if not self.is_shutting_down():
                 partition_state = states[partition]
                 self.state.fetchers[partition] = Fetching(partition_state.leader, partition_state.leaderEpoch)
+                if self.data_plane is not None:
+                    self.data_plane.begin_to_fetch(partition)
         return tuple(made)
 
     def _begins_anew(self, hosted: HostedPartition, state: LeaderAndIsrPartitionState) -> bool:
@@ -441,17 +418,24 @@ class ReplicaManager:
         is_open = self.state.all_partitions[partition].has_log
         if failure is LogFailure.ConfigNotRead and not is_open and not self.design.config_for_new_log:
             return failure
-        if partition in self.state.logs:
-            return None
-        if self.state.has_offline_log_dir and not is_new:
-            return LogFailure.Storage
-        if failure is None:
+        if partition not in self.state.logs:
+            if self.state.has_offline_log_dir and not is_new:
+                return LogFailure.Storage
+            if failure is not None:
+                return failure
             handling.logs.append(partition)
-        return failure
+        if self.data_plane is not None:
+            self.data_plane.open_log(partition)
+        return None
+
+    def _stop_fetching(self, partition: TopicPartition) -> None:
+        self.state.fetchers.pop(partition, None)
+        if self.data_plane is not None:
+            self.data_plane.stop_fetching(partition)
 
     def _stop(self, partition: TopicPartition, delete: bool, handling: _Handling) -> None:
         """Stop a replica, and with the flag delete it [stopPartitions]."""
-        self.state.fetchers.pop(partition, None)
+        self._stop_fetching(partition)
         if not delete:
             return
         hosted = self.state.all_partitions.pop(partition, None)
@@ -459,6 +443,8 @@ class ReplicaManager:
         fails = has_log and handling.failures.get(partition) is LogFailure.Storage
         if has_log and not fails:
             handling.logs.append(partition)
+            if self.data_plane is not None:
+                self.data_plane.delete_log(partition)
         deletes_missing = self.design.delete_future_replica or (self.design.delete_missing_log and not has_log)
         if fails or (hosted is not None and self.state.has_offline_log_dir and deletes_missing):
             handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR

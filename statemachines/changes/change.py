@@ -22,7 +22,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
-from typing import Any, Final, Generic, NamedTuple, TypeVar, get_type_hints
+from typing import Any, Final, Generic, NamedTuple, Self, TypeVar, get_type_hints, overload
 
 from statemachines.releases import EXACT, RELEASES, Release, numbers, since_when
 
@@ -39,6 +39,7 @@ __all__ = [
     "Compared",
     "Line",
     "Provenance",
+    "Releases",
     "always",
     "changes_of",
     "proposed",
@@ -113,7 +114,7 @@ TOOLS: Final = (Compared.Tools,)
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class KafkaChange(Generic[T]):
-    """One change. It prints as its sentence, with its releases and tickets."""
+    """One change. It prints as its sentence, with its releases and tickets. `Releases` have changes as fields."""
 
     sentence: str
     before: T
@@ -124,6 +125,15 @@ class KafkaChange(Generic[T]):
     provenance: Provenance = BY_TICKET
     note: str = ""
     """A remark on the releases."""
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> "KafkaChange[T]": ...
+
+    @overload
+    def __get__(self, instance: object, owner: type) -> T: ...
+
+    def __get__(self, instance: object | None, owner: type) -> "T | KafkaChange[T]":
+        return self  # of an instance, a value of the same name hides it
 
     def at(self, release: str | Release) -> T:
         """The value in a release.
@@ -207,9 +217,45 @@ def proposed(sentence: str, by: str = "this project", note: str = "") -> KafkaCh
     return KafkaChange(sentence=sentence, before=False, provenance=Provenance(proposed_by=by), note=note)
 
 
+class Releases:
+    """Changes as fields: the class has the changes, an instance has their values in a release.
+
+    >>> class Fetches(Releases):
+    ...     fenced = since("2.1.0", "A fetch carries the follower's leader epoch", "KIP-320")
+    >>> Fetches("2.0").fenced, Fetches("2.0").but(fenced=True).fenced
+    (False, True)
+    >>> print(Fetches.fenced)
+    A fetch carries the follower's leader epoch (2.1, KIP-320).
+
+    Args:
+        release: by default the newest with ZooKeeper.
+
+    Raises:
+        UnknownRelease: there is no such release.
+    """
+
+    def __init__(self, release: str = RELEASES[-1]) -> None:
+        self.__dict__.update(values_at(type(self), release))
+
+    def but(self, **values: Any) -> Self:
+        """The same with other values of these fields.
+
+        Raises:
+            ValueError: there is no such field.
+        """
+        fields = vars(self)
+        if strange := sorted(values.keys() - fields.keys()):
+            raise ValueError(f"{type(self).__name__} has no field {strange[0]!r}, allowed are {', '.join(fields)}")
+        changed = type(self)()
+        changed.__dict__.update(fields | values)
+        return changed
+
+
 @cache
 def changes_of(design: type) -> Mapping[str, KafkaChange[Any]]:
-    """The changes in the annotations of a record's fields, by field."""
+    """The changes of a record's fields, by field: declared in the class, or in the fields' annotations."""
+    if issubclass(design, Releases):
+        return {name: its for name, its in vars(design).items() if isinstance(its, KafkaChange)}
     hints = get_type_hints(design, include_extras=True)
     found = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
     return {name: said[-1] for name, said in found.items() if said and isinstance(said[-1], KafkaChange)}

@@ -1,6 +1,6 @@
 """Errors: why a broker or a controller does not do what was requested, with Kafka's names and codes.
 
-[Errors.java, 3.9], those in responses to a controller's requests, ISR changes and the fetches of followers.
+[Errors.java, 3.9], those in responses to a controller's requests, ISR changes, fetches of followers, and producers.
 """
 
 from enum import Enum
@@ -15,10 +15,14 @@ class Errors(Enum):
     NONE = 0
     OFFSET_OUT_OF_RANGE = 1
     UNKNOWN_TOPIC_OR_PARTITION = 3
+    LEADER_NOT_AVAILABLE = 5
     NOT_LEADER_OR_FOLLOWER = 6
     BROKER_NOT_AVAILABLE = 8
     STALE_CONTROLLER_EPOCH = 11
+    NETWORK_EXCEPTION = 13
     INVALID_TOPIC_EXCEPTION = 17
+    NOT_ENOUGH_REPLICAS = 19
+    NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
     INVALID_REPLICA_ASSIGNMENT = 39
     NOT_CONTROLLER = 41
     INVALID_REQUEST = 42

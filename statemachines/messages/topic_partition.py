@@ -5,6 +5,7 @@ They sort by topic, then by number. This gives Kafka's unordered sets an order h
 
 import re
 import reprlib
+from collections.abc import Sequence
 from typing import Annotated, Final, NamedTuple
 
 from election.ids import BrokerId
@@ -18,10 +19,14 @@ __all__ = [
     "checked_partition",
     "checked_topic",
     "has_collision",
+    "named",
 ]
 
 LEGAL_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
 """The valid names of topics [Topic.java]."""
+
+FEW: Final = 5
+"""The number of partitions to list."""
 
 TopicName = Annotated[str, "a topic's name"]
 """A topic."""
@@ -92,3 +97,13 @@ class PartitionAndReplica(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.topic_partition} on {self.replica}"
+
+
+def named(partitions: Sequence[TopicPartition]) -> str:
+    """The names of the first few partitions.
+
+    >>> named([TopicPartition("t", number) for number in range(7)])
+    't-0, t-1, t-2, t-3, t-4 and 2 more'
+    """
+    more = f" and {len(partitions) - FEW:,} more" if len(partitions) > FEW else ""
+    return ", ".join(map(str, partitions[:FEW])) + more

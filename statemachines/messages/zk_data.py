@@ -96,10 +96,12 @@ def isr_change_notification_path() -> ZkPath:
 
 
 class TopicConfig(NamedTuple):
-    """The part of a topic's configuration that a controller reads."""
+    """The parts of a topic's configuration that count here."""
 
     unclean_leader_election_enable: bool | None = None
     """Whether a replica that is not in sync may be elected; None: the default of the controller's broker."""
+    min_insync_replicas: int | None = None
+    """How many replicas must be in sync for acks=all; None: the default of the leader's broker."""
 
 
 class TopicAssignment(NamedTuple):

@@ -25,7 +25,7 @@ from statemachines.controller.design import BROKER_IDS
 from statemachines.controller.replica_leader_election import ElectionType
 from statemachines.controller.state_change import FailedStateChange, StateChangeFailure
 from statemachines.messages.leader_and_isr import NO_LEADER
-from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import TopicPartitionState, delete_topics_topic_path
 from statemachines.releases import RELEASES
 from statemachines.zookeeper.server import Multi
@@ -290,7 +290,8 @@ def test_a_broker_that_shuts_down_hands_over_its_leaderships(release: str, seed:
 
 
 def test_a_broker_stops_in_any_case_and_names_its_remaining_leaderships() -> None:
-    cluster = Cluster((1, 2), logs=Behind([PartitionAndReplica(T0, 2)]))
+    cluster = Cluster((1, 2))
+    cluster.hold_fetches(2)
     cluster.create_topic("t", {0: (1, 2)})
     cluster.settle()
     for happens in (cluster.crash, cluster.restart):
@@ -306,16 +307,6 @@ def test_a_broker_stops_in_any_case_and_names_its_remaining_leaderships() -> Non
     cluster.settle()
     assert leader(cluster) == 2
     assert unclean_elections(cluster.history) == {T0}
-
-
-class Behind:
-    """Replicas that do not catch up."""
-
-    def __init__(self, replicas: Iterable[PartitionAndReplica]) -> None:
-        self.replicas = {*replicas}
-
-    def is_caught_up(self, replica: PartitionAndReplica, leader: int) -> bool:
-        return replica not in self.replicas
 
 
 def test_all_die_and_the_last_in_sync_replica_leads_again() -> None:
@@ -730,6 +721,7 @@ ANYTHING = st.recursive(
 )
 BROKER = st.integers(1, 4) | ANYTHING
 REPLICAS = st.lists(st.integers(0, 5), max_size=3) | ANYTHING
+NUMBER = st.integers(-1, 2) | ANYTHING
 PARTITION = st.tuples(NAMES, st.integers(-1, 2))
 TOPIC = NAMES | ANYTHING
 STEP: st.SearchStrategy[Any] = st.builds(AdvanceController, BROKER, st.just("NodeChildrenChanged /brokers/topics"))
@@ -745,6 +737,14 @@ ARGUMENTS: dict[str, st.SearchStrategy[tuple[Any, ...]]] = {
     | st.tuples(st.lists(PARTITION), st.sampled_from(ElectionType) | ANYTHING),
     "allow_unclean": st.tuples(TOPIC),
     "fail_over": st.just(()),
+    "bounce": st.tuples(BROKER) | st.tuples(BROKER, ANYTHING),
+    "produce": st.tuples(TOPIC, NUMBER, PLAIN, st.sampled_from([0, 1, -1, "all"]) | ANYTHING, BROKER),
+    "consume": st.tuples(TOPIC, NUMBER, st.integers(-1, 3) | ANYTHING, BROKER),
+    "logs": st.tuples(TOPIC, NUMBER),
+    "checkpoint": st.lists(BROKER, max_size=3).map(tuple),
+    "expire_isrs": st.just(()),
+    "hold_fetches": st.tuples(BROKER) | st.tuples(BROKER, PARTITION | ANYTHING),
+    "resume_fetches": st.tuples(BROKER) | st.tuples(BROKER, PARTITION | ANYTHING),
     "step": st.tuples(STEP | ANYTHING),
     "settle": st.tuples(ANYTHING),
 }
@@ -791,7 +791,7 @@ def asked(method: str) -> st.SearchStrategy[tuple[str, tuple[Any, ...]]]:
             "down": st.lists(BROKER, max_size=2) | ANYTHING,
             "controller": BROKER,
             "unclean": ANYTHING,
-            "logs": ANYTHING,
+            "min_insync_replicas": st.integers(-1, 3) | ANYTHING,
         },
     )
 )

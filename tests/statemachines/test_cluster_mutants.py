@@ -25,10 +25,9 @@ from statemachines.controller.election import ElectingController
 from statemachines.controller.failover import Stage
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.messages.leader_and_isr import LeaderAndIsr
-from statemachines.messages.topic_partition import PartitionAndReplica
 from statemachines.zookeeper.tree import Operation, SetData
 from tests.mutants import mutant_tests, put_in_place
-from tests.statemachines.test_cluster import T0, Behind, in_sync, leader, with_topic
+from tests.statemachines.test_cluster import T0, in_sync, leader, with_topic
 
 Kind = type[Any]
 
@@ -106,31 +105,31 @@ def the_controller_knows_the_isr_that_was_written(_: Kind) -> None:
     assert {*known.leader_and_isr.isr} == {1, 2, 3}
 
 
-def behind(release: str = "3.9") -> tuple[Cluster, Behind]:
+def behind(release: str = "3.9") -> Cluster:
     """Broker 1 leads, and broker 2 is behind."""
-    logs = Behind([PartitionAndReplica(T0, 2)])
-    cluster = Cluster((1, 2, 3), release, controller=3, logs=logs)
+    cluster = Cluster((1, 2, 3), release, controller=3)
+    cluster.hold_fetches(2)
     cluster.create_topic("t", {0: (1, 2)})
     cluster.settle()
     for happens in (cluster.crash, cluster.restart):
         happens(2)
         cluster.settle()
-    return cluster, logs
+    return cluster
 
 
 def no_replica_joins_the_isr_of_a_leader_that_shuts_down(_: Kind) -> None:
     """So since 3.3 it stops with its leaderships [INELIGIBLE_REPLICA]."""
-    cluster, logs = behind()
+    cluster = behind()
     cluster.shut_down(1)
     while AdvanceShutdown(1, "Backoff") not in cluster.steps():
         cluster.step(cluster.steps()[0])
-    logs.replicas.clear()
+    cluster.resume_fetches(2)
     cluster.settle()
     assert Failed("broker 1 stops, though it still leads t-0") in cluster.history
 
 
 def a_replica_that_is_behind_is_not_elected(_: Kind) -> None:
-    cluster, _logs = behind()
+    cluster = behind()
     cluster.crash(1)
     cluster.settle()
     assert unclean_elections(cluster.history) == set()

@@ -31,9 +31,10 @@ out: the old message formats, whose records have no epoch. (Only with them could
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from election.ids import LeaderEpoch
+from statemachines.messages.records import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset
 
 __all__ = [
     "UNDEFINED",
@@ -45,28 +46,12 @@ __all__ = [
     "Offset",
 ]
 
-Offset = Annotated[int, "an offset"]
-"""A position in a log; an integer from 0 on."""
-
-UNDEFINED_EPOCH: Final = -1
-"""Kafka's number for no epoch."""
-
-UNDEFINED_EPOCH_OFFSET: Final = -1
-"""Kafka's number for no offset, as the end of an epoch."""
-
 
 class EpochEntry(NamedTuple):
     """A leader epoch, and the offset of the first record that was, or will be, written in it."""
 
     epoch: LeaderEpoch
     start_offset: Offset
-
-
-class EpochEndOffset(NamedTuple):
-    """A leader epoch, and the offset after the last record written in it: the answer to a question about its end."""
-
-    epoch: LeaderEpoch
-    end_offset: Offset
 
 
 UNDEFINED: Final = EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET)

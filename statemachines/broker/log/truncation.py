@@ -20,7 +20,7 @@ from Kafka's answers, so they stand below under their own names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from election.ids import LeaderEpoch
 from statemachines.broker.log.leader_epochs import (
@@ -34,6 +34,7 @@ from statemachines.broker.log.replica_log import ReplicaLog
 from statemachines.messages.errors import Errors
 
 __all__ = [
+    "FollowerLog",
     "Truncation",
     "check_leader_epoch",
     "diverging_epoch",
@@ -46,6 +47,22 @@ __all__ = [
 ]
 
 
+class FollowerLog(Protocol):
+    """The log of a follower that truncates."""
+
+    @property
+    def end_offset(self) -> Offset:
+        """Its LEO."""
+
+    @property
+    def high_watermark(self) -> Offset:
+        """Its HW."""
+
+    @property
+    def epochs(self) -> LeaderEpochs:
+        """Its leader-epoch cache."""
+
+
 class Truncation(NamedTuple):
     """Truncate the log to this offset, at most its end. If not done, ask again, for the latest epoch left."""
 
@@ -56,12 +73,12 @@ class Truncation(NamedTuple):
 # Kafka's rules.
 
 
-def to_high_watermark(follower: ReplicaLog) -> Offset:
+def to_high_watermark(follower: FollowerLog) -> Offset:
     """To the follower's own high watermark; the leader's may be ahead. [ReplicaManager.makeFollowers, 0.10.2]"""
     return follower.high_watermark
 
 
-def kip_101(follower: ReplicaLog, answer: Offset) -> Offset:
+def kip_101(follower: FollowerLog, answer: Offset) -> Offset:
     """To the answer: the leader's `end_offset_for_kip_101` of the follower's latest epoch.
 
     An undefined answer means the high watermark; an answer beyond the log end means that nothing is truncated.
@@ -72,7 +89,7 @@ def kip_101(follower: ReplicaLog, answer: Offset) -> Offset:
     return min(answer, follower.end_offset)
 
 
-def kip_279(follower: ReplicaLog, answer: EpochEndOffset, fetch_offset: Offset | None = None) -> Truncation:
+def kip_279(follower: FollowerLog, answer: EpochEndOffset, fetch_offset: Offset | None = None) -> Truncation:
     """To the end of the answer's epoch in both logs or, if the follower lacks it, to the end of its last one below.
 
     An undefined answer means `fetch_offset`, where the follower would continue to fetch: its high watermark, unless

@@ -1,0 +1,564 @@
+"""DataPlane: the logs of one broker, what it leads and follows there, its fetches, and the producers that wait.
+
+`ReplicaManager` says when the broker begins to lead or to follow, and `Broker` changes ISRs. The rules are functions
+of values: `partition` for leaders, `replica_fetcher_thread` for followers, `log` for logs. This class keeps the
+values, and says what happened:
+
+    Appended   a leader or a follower has appended records
+    Truncated  a follower has cut its log
+    Halted     the broker must halt: its log ends after its leader's [until 2.0.0]
+
+One exchange of a fetcher thread has three steps, between which anything may happen: `send` a request to a leader,
+`answer` it there, `receive` the response.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, TypeVar
+
+from election.ids import BrokerId
+from statemachines.broker.hosted_partition import HostedPartition
+from statemachines.broker.log.disk import Disk
+from statemachines.broker.log.unified_log import UnifiedLog
+from statemachines.broker.metadata_cache import MetadataCache
+from statemachines.broker.partition import Environment, Milliseconds, Partition
+from statemachines.broker.replica_fetcher_thread import FetchState, Followed, Halts, OutOfRange
+from statemachines.broker.replica_manager_state import ReplicaManagerState
+from statemachines.changes.replicating import ReplicationDesign
+from statemachines.messages.errors import Errors
+from statemachines.messages.fetch import (
+    EpochAnswer,
+    EpochQuestion,
+    FetchedPartition,
+    FetchPartition,
+    FollowerRequest,
+    FollowerResponse,
+    OffsetAnswer,
+    OffsetQuestion,
+    PartitionAnswer,
+    PartitionQuestion,
+)
+from statemachines.messages.produce import Produced
+from statemachines.messages.records import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+
+__all__ = ["Appended", "ChangedKeys", "DataPlane", "Exchange", "Halted", "Settings", "Truncated"]
+
+V = TypeVar("V")
+
+UNKNOWN: Final = Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+
+class Appended(NamedTuple):
+    """A broker has appended records to its log."""
+
+    broker: BrokerId
+    partition: TopicPartition
+    offset: Offset
+    records: tuple[Record, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"broker {self.broker} appends to {self.partition} at {self.offset}: {' '.join(map(str, self.records))}"
+        )
+
+
+class Truncated(NamedTuple):
+    """A broker has cut its log."""
+
+    broker: BrokerId
+    partition: TopicPartition
+    records: tuple[Record, ...]
+    """What it had after its new end."""
+    offset: Offset
+    """The new end."""
+    reason: str
+
+    def __str__(self) -> str:
+        lost = " ".join(map(str, self.records))
+        return f"broker {self.broker} truncates {self.partition} to {self.offset}, {self.reason}: {lost} is gone"
+
+
+class Halted(NamedTuple):
+    """A broker halts: its log ends after its leader's, and unclean elections are not permitted."""
+
+    broker: BrokerId
+    partition: TopicPartition
+
+    def __str__(self) -> str:
+        return f"! broker {self.broker} halts: {self.partition} ends after its leader's log"
+
+
+class ChangedKeys(dict[TopicPartition, V]):
+    """A dict by partition that notes which of its values have changed.
+
+    Args:
+        changed: where they are noted.
+    """
+
+    def __init__(self, changed: set[TopicPartition]) -> None:
+        super().__init__()
+        self._changed = changed
+
+    def __setitem__(self, partition: TopicPartition, value: V) -> None:
+        self._changed.add(partition)
+        super().__setitem__(partition, value)
+
+    def pop(self, partition: TopicPartition, *default: Any) -> Any:
+        """Remove a partition, and note it."""
+        self._changed.add(partition)
+        return super().pop(partition, *default)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a broker's data plane takes from outside."""
+
+    design: ReplicationDesign
+    now: Callable[[], Milliseconds]
+    min_insync_replicas: Callable[[TopicName], int]
+    permits_unclean: Callable[[TopicName], bool]
+    note: Callable[[Appended | Truncated | Halted], object]
+
+
+class Exchange(NamedTuple):
+    """A request of a fetcher thread to its leader, and the response, if the leader has answered."""
+
+    request: FollowerRequest
+    response: FollowerResponse | None = None
+
+    @property
+    def holds_partitions(self) -> bool:
+        """Whether the broker cannot lead or follow others meanwhile: the thread asks where the leader's log ends."""
+        return any(isinstance(asked, OffsetQuestion) for _, asked in self.request.questions)
+
+
+class DataPlane:
+    """The logs of one broker.
+
+    Args:
+        broker: its id.
+        hosted: its view of the partitions that it hosts.
+        metadata_cache: its view of the cluster.
+        settings: the design, the clock, and the configuration.
+        disks: what it finds when it starts, by partition.
+        changed: where partitions are noted whose fetches may have something to do now.
+    """
+
+    def __init__(
+        self,
+        broker: BrokerId,
+        hosted: ReplicaManagerState,
+        metadata_cache: MetadataCache,
+        settings: Settings,
+        disks: dict[TopicPartition, Disk],
+        changed: set[TopicPartition],
+    ) -> None:
+        self.broker, self.hosted, self.metadata_cache, self.settings = broker, hosted, metadata_cache, settings
+        self.design, self.disks, self.changed = settings.design, disks, changed
+        self.partitions: dict[TopicPartition, Partition] = ChangedKeys(changed)
+        """Each replica with a log."""
+        self.fetching: dict[TopicPartition, FetchState] = ChangedKeys(changed)
+        """The partitions that fetcher threads ask for."""
+        self.exchanges: dict[BrokerId, Exchange] = {}
+        """By leader, the request under way."""
+        self._waiting: dict[TopicPartition, list[tuple[Offset, Produced]]] = {}
+        """The producers that wait, each with the high watermark that it waits for."""
+        self._last_environment = Environment(broker, self.design, settings.now())
+        for partition, disk in disks.items():
+            self.partitions[partition] = Partition(disk.loaded())
+        self._opened: set[TopicPartition] = set()
+
+    # Logs.
+
+    def open_log(self, partition: TopicPartition) -> None:
+        """The broker opens the log of a partition, or creates it; its high watermark is the one on the disk."""
+        if partition in self._opened:
+            return
+        self._opened.add(partition)
+        disk = self.disks.setdefault(partition, Disk())
+        mine = self.partitions.get(partition, Partition())
+        self.partitions[partition] = mine._replace(log=mine.log.with_high_watermark(disk.high_watermark))
+
+    def delete_log(self, partition: TopicPartition) -> None:
+        """The broker deletes the log, or its directory has failed."""
+        self._opened.discard(partition)
+        self.disks.pop(partition, None)
+        self.partitions.pop(partition, None)
+        self._complete(partition)
+
+    def checkpoint(self) -> None:
+        """Write the high watermarks. The file has the partitions that the broker hosts, and no others.
+
+        [ReplicaManager.checkpointHighWatermarks]
+        """
+        for partition, disk in self.disks.items():
+            offset = self.partitions[partition].log.high_watermark if partition in self._opened else 0
+            self.disks[partition] = disk._replace(high_watermark=offset)
+
+    def left(self, keep: Callable[[TopicPartition], int | None]) -> None:
+        """The process has died: note what it leaves on the disk.
+
+        Args:
+            keep: how many records of a log are left; None for all of them.
+        """
+        for partition, disk in self.disks.items():
+            self.disks[partition] = disk.left_by(self.partitions[partition].log, keep(partition))
+        self._forget_producers()
+
+    def stopped(self) -> None:
+        """The broker stops cleanly: all is written."""
+        self.checkpoint()
+        for partition, disk in self.disks.items():
+            self.disks[partition] = disk.stopped(self.partitions[partition].log)
+        self._forget_producers()
+
+    def _forget_producers(self) -> None:
+        for _, produced in (each for waiting in self._waiting.values() for each in waiting):
+            produced.error = Errors.NETWORK_EXCEPTION
+
+    # Roles.
+
+    def make_leader(self, partition: TopicPartition, before: HostedPartition) -> None:
+        """The broker leads in a newer epoch.
+
+        Args:
+            partition: the partition.
+            before: its role until now.
+        """
+        hosted, its = self.hosted.all_partitions[partition], self._environment(partition)
+        new_leader = not before.is_led_by(self.broker)
+        self._put(partition, self.partitions[partition].make_leader(hosted, its, new_leader))
+
+    def make_follower(self, partition: TopicPartition) -> None:
+        """The broker no longer leads."""
+        self.partitions[partition] = self.partitions[partition].make_follower()
+        self._complete(partition)
+
+    def begin_to_fetch(self, partition: TopicPartition) -> None:
+        """A fetcher thread takes the partition over, in its leader epoch."""
+        epoch = self.hosted.all_partitions[partition].leader_epoch
+        begun = Followed.begin(self.partitions[partition].log, epoch, self.design)
+        self._follow(partition, begun, "its high watermark")
+
+    def stop_fetching(self, partition: TopicPartition) -> None:
+        """No fetcher thread asks for the partition."""
+        if partition in self.fetching:
+            self.fetching.pop(partition)
+
+    def end_idle_threads(self) -> None:
+        """Threads without partitions end, and what they have asked is forgotten [shutdownIdleFetcherThreads]."""
+        if self.exchanges:
+            leaders = {self._leader(partition) for partition in self.fetching}
+            self.exchanges = {leader: each for leader, each in self.exchanges.items() if leader in leaders}
+
+    # A leader's clients.
+
+    def append(self, partition: TopicPartition, produced: Produced) -> None:
+        """A producer sends a record."""
+        hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)
+        if hosted is None or mine is None:
+            refused: Errors | None = self._unknown(partition)
+        else:
+            all_in_sync = produced.acks in (-1, "all")
+            after = mine.append(hosted, self._environment(partition), (produced.value,), all_in_sync)
+            refused = after if isinstance(after, Errors) else None
+            if isinstance(after, Partition):
+                self._waiting.setdefault(partition, []).append((after.log.end_offset, produced))
+                if not all_in_sync:
+                    self._waiting[partition].pop()
+                    produced.offset = mine.log.end_offset if produced.acks == 1 else None
+                self._put(partition, after)
+        if produced.acks != 0:
+            produced.error = refused
+
+    def consume(self, partition: TopicPartition, offset: Offset) -> tuple[Any, ...] | Errors:
+        """What a consumer reads from an offset on: up to the high watermark."""
+        hosted = self.hosted.all_partitions.get(partition)
+        if hosted is None:
+            return self._unknown(partition)
+        if not hosted.is_led_by(self.broker):
+            return Errors.NOT_LEADER_OR_FOLLOWER
+        log = self.partitions[partition].log
+        if not 0 <= offset <= log.high_watermark:
+            return Errors.OFFSET_OUT_OF_RANGE
+        return tuple(each.value for each in log.records[offset : log.high_watermark])
+
+    # A leader's followers.
+
+    def answer(
+        self, request: FollowerRequest, expand_isr: Callable[[TopicPartition, BrokerId], object]
+    ) -> FollowerResponse:
+        """Answer a follower's fetcher thread.
+
+        Args:
+            request: its request.
+            expand_isr: adds a follower to the ISR, if that is possible now.
+        """
+        answers = tuple(
+            (partition, self._answer(partition, request.replica_id, asked, expand_isr))
+            for partition, asked in request.questions
+        )
+        return FollowerResponse(answers)
+
+    def _answer(
+        self,
+        partition: TopicPartition,
+        replica: BrokerId,
+        asked: PartitionQuestion,
+        expand_isr: Callable[[TopicPartition, BrokerId], object],
+    ) -> PartitionAnswer:
+        answer = self.answer_to(partition, replica, asked)
+        if not isinstance(asked, FetchPartition) or partition not in self.partitions:
+            return answer
+        assert isinstance(answer, FetchedPartition)
+        before, its = self.partitions[partition], self._environment(partition)
+        after = before.learns(replica, asked, answer, its)
+        if after is not before:
+            self.partitions[partition] = after
+        if answer.error is not Errors.NONE:
+            return answer
+        if after.may_join(replica, self.design):
+            expand_isr(partition, replica)
+        raised = self.partitions[partition].log.high_watermark
+        if self.design.advance_at_each_fetch or self._knows_another_end(before, after, replica):
+            self.advance(partition)
+            raised = self.partitions[partition].log.high_watermark
+        return answer._replace(high_watermark=raised) if self.design.answer_after_advance else answer
+
+    @staticmethod
+    def _knows_another_end(before: Partition, after: Partition, replica: BrokerId) -> bool:
+        one, other = before.follower(replica), after.follower(replica)
+        return one is not None and other is not None and one.end_offset != other.end_offset
+
+    def answer_to(self, partition: TopicPartition, replica: BrokerId, asked: PartitionQuestion) -> PartitionAnswer:
+        """The answer to a question of a follower, which changes nothing yet."""
+        hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)
+        match asked:
+            case FetchPartition():
+                if hosted is None or mine is None:
+                    return FetchedPartition(UNKNOWN)
+                return mine.read(hosted, self._environment(partition), replica, asked)
+            case EpochQuestion():
+                if hosted is None or mine is None:
+                    return EpochAnswer(UNKNOWN, EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET))
+                return mine.end_of_epoch(hosted, self._environment(partition), asked)
+            case OffsetQuestion():
+                if hosted is None or mine is None:
+                    return OffsetAnswer(UNKNOWN, UNDEFINED_EPOCH_OFFSET)
+                return mine.end_of_log(hosted, self._environment(partition), asked)
+
+    def advance(self, partition: TopicPartition) -> None:
+        """Raise the high watermark, if that is possible now."""
+        hosted = self.hosted.all_partitions.get(partition)
+        if hosted is not None and hosted.is_led_by(self.broker):
+            self._put(
+                partition, self.partitions[partition].advance_high_watermark(hosted, self._environment(partition))
+            )
+
+    def out_of_sync(self) -> Iterator[tuple[TopicPartition, tuple[BrokerId, ...]]]:
+        """The partitions that the broker leads with members of the ISR that have lagged behind for too long."""
+        for partition, hosted in tuple(self.hosted.all_partitions.items()):
+            if hosted.is_led_by(self.broker):
+                lagging = self.partitions[partition].out_of_sync(hosted, self._environment(partition))
+                if lagging:
+                    yield partition, lagging
+
+    # Fetcher threads.
+
+    def send(self, leader: BrokerId, partitions: Iterable[TopicPartition]) -> None:
+        """The thread for a leader asks: first where epochs end, then for records.
+
+        Args:
+            leader: the broker that the thread fetches from.
+            partitions: those of the thread that it asks about.
+        """
+        due = [each for each in partitions if each in self.fetching and self._leader(each) == leader]
+        epochs = [(each, asked) for each in due if (asked := self._followed(each).truncation_question(self.design))]
+        if epochs:
+            self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(epochs)))
+            return
+        for each in due:
+            followed = self._followed(each)
+            self._follow(each, followed.truncated_without_epoch(self.design), "its high watermark")
+        fetches = [(each, fetch) for each in due if (fetch := self._followed(each).fetch_question(self.design))]
+        if fetches:
+            self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(fetches)))
+
+    def receive(self, leader: BrokerId) -> None:
+        """The thread for a leader processes the response."""
+        request, response = self.exchanges.pop(leader)
+        assert response is not None
+        ranges: list[tuple[TopicPartition, PartitionQuestion]] = []
+        for (partition, asked), (_, answer) in zip(request.questions, response.answers, strict=True):
+            if partition not in self.fetching or self._leader(partition) != leader:
+                continue
+            match self.taken(partition, asked, answer):
+                case OutOfRange(question):
+                    ranges.append((partition, question))
+                case Halts():
+                    self.settings.note(Halted(self.broker, partition))
+                    return
+                case Followed() as followed:
+                    self._follow(partition, followed, _reason(asked, answer))
+        self.changed.update(partition for partition, _ in request.questions)
+        if ranges:
+            self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(ranges)))
+
+    def taken(
+        self, partition: TopicPartition, asked: PartitionQuestion, answer: PartitionAnswer
+    ) -> Followed | OutOfRange | Halts:
+        """What a follower makes of an answer; nothing has changed yet."""
+        followed = self._followed(partition)
+        match asked, answer:
+            case FetchPartition(), FetchedPartition():
+                return followed.take_fetched(asked, answer, self.design)
+            case EpochQuestion(), EpochAnswer():
+                return followed.take_end_of_epoch(asked, answer, self.design)
+            case OffsetQuestion(), OffsetAnswer():
+                permitted = self.settings.permits_unclean(partition.topic)
+                return followed.take_end_offset(asked, answer, permitted, self.design)
+        raise AssertionError(f"{answer} is no answer to {asked}")
+
+    def circumstances(self, partition: TopicPartition, leader: DataPlane, may_expand: bool) -> tuple[object, ...]:
+        """All that an exchange depends on (see `changes_something`)."""
+        hosted, led = leader.hosted.all_partitions.get(partition), leader.partitions.get(partition)
+        return (
+            self.partitions[partition].log,
+            self.fetching.get(partition),
+            None if led is None else led.log,
+            None if led is None else led.follower(self.broker),
+            None if hosted is None or not hosted.is_led_by(leader.broker) else hosted.leader_epoch,
+            may_expand,
+            self.settings.now(),
+        )
+
+    def changes_something(self, partition: TopicPartition, leader: DataPlane, may_expand: bool) -> bool:
+        """Whether an exchange about a partition that this broker follows would change either side now.
+
+        Args:
+            partition: the partition.
+            leader: the leader's data plane.
+            may_expand: the leader would add this broker to the ISR, once it has caught up.
+        """
+        followed = self._followed(partition)
+        asked: PartitionQuestion | None = followed.truncation_question(self.design)
+        if asked is None:
+            asked = followed.fetch_question(self.design)
+        if asked is None:
+            return followed.state is not None
+        answer = leader.answer_to(partition, self.broker, asked)
+        if isinstance(asked, FetchPartition) and leader.learns_something(
+            partition, self.broker, asked, answer, may_expand
+        ):
+            return True
+        after = self.taken(partition, asked, answer)
+        if isinstance(after, OutOfRange):
+            answer = leader.answer_to(partition, self.broker, after.question)
+            after = self.taken(partition, after.question, answer)
+        return after != followed
+
+    def learns_something(
+        self,
+        partition: TopicPartition,
+        replica: BrokerId,
+        asked: FetchPartition,
+        answer: PartitionAnswer,
+        may_expand: bool,
+    ) -> bool:
+        """Whether a follower's fetch would change anything here."""
+        if partition not in self.partitions:
+            return False
+        assert isinstance(answer, FetchedPartition)
+        before = self.partitions[partition]
+        after = before.learns(replica, asked, answer, self._environment(partition))
+        if after is not before:
+            return True
+        if answer.error is not Errors.NONE:
+            return False
+        if may_expand and after.may_join(replica, self.design):
+            return True
+        hosted, its = self.hosted.all_partitions[partition], self._environment(partition)
+        return self.design.advance_at_each_fetch and after.advance_high_watermark(hosted, its) is not after
+
+    # Parts.
+
+    def _unknown(self, partition: TopicPartition) -> Errors:
+        """The error for a client that asks for a partition which is not here."""
+        known = self.metadata_cache.partition_info(partition) is not None
+        return Errors.NOT_LEADER_OR_FOLLOWER if known else UNKNOWN
+
+    def _environment(self, partition: TopicPartition) -> Environment:
+        last, its, alive = self._last_environment, self.settings, self.metadata_cache.state.alive_brokers
+        least, now = its.min_insync_replicas(partition.topic), its.now()
+        if last.min_insync_replicas != least or last.now != now or last.alive is not alive:
+            self._last_environment = last = Environment(self.broker, self.design, now, least, alive)
+        return last
+
+    def _leader(self, partition: TopicPartition) -> BrokerId:
+        return self.hosted.fetchers[partition].leader
+
+    def _followed(self, partition: TopicPartition) -> Followed:
+        return Followed(self.partitions[partition].log, self.fetching.get(partition))
+
+    def _follow(self, partition: TopicPartition, followed: Followed, reason: str) -> None:
+        """Keep a follower's new log and state."""
+        before = self.partitions[partition].log
+        if followed.log is not before:
+            self._note(partition, before, followed.log, reason)
+            self.partitions[partition] = self.partitions[partition]._replace(log=followed.log)
+        if followed.state is None:
+            self.stop_fetching(partition)
+        elif followed.state != self.fetching.get(partition):
+            self.fetching[partition] = followed.state
+
+    def _put(self, partition: TopicPartition, after: Partition) -> None:
+        """Keep a leader's new state, and answer the producers whose records are committed now."""
+        before = self.partitions[partition]
+        if after is before:
+            return
+        self._note(partition, before.log, after.log, "")
+        self.partitions[partition] = after
+        self._complete(partition)
+
+    def _note(self, partition: TopicPartition, before: UnifiedLog, after: UnifiedLog, reason: str) -> None:
+        if after.end_offset > before.end_offset:
+            new = after.records[before.end_offset :]
+            self.settings.note(Appended(self.broker, partition, before.end_offset, new))
+        elif after.end_offset < before.end_offset:
+            gone = before.records[after.end_offset :]
+            self.settings.note(Truncated(self.broker, partition, gone, after.end_offset, reason))
+
+    def _complete(self, partition: TopicPartition) -> None:
+        """Answer the producers that wait no longer [tryCompleteDelayedProduce]."""
+        if partition not in self._waiting:
+            return
+        hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)
+        left = []
+        for required, produced in self._waiting.pop(partition):
+            if hosted is None or mine is None:
+                outcome: Errors | None = UNKNOWN
+            else:
+                outcome = mine.outcome(hosted, self._environment(partition), required)
+            if outcome is None:
+                left.append((required, produced))
+            elif outcome is Errors.NONE:
+                produced.offset = required - 1
+            else:
+                produced.error = outcome
+        if left:
+            self._waiting[partition] = left
+
+
+def _reason(asked: PartitionQuestion, answer: PartitionAnswer) -> str:
+    """Why a follower cuts its log."""
+    match asked, answer:
+        case OffsetQuestion(), _:
+            return "the end of its leader's log"
+        case EpochQuestion(epoch), EpochAnswer(_, end) if end.end_offset != UNDEFINED_EPOCH_OFFSET:
+            return f"its leader's end of epoch {epoch if end.epoch == UNDEFINED_EPOCH else end.epoch}"
+        case _, FetchedPartition(diverging_epoch=EpochEndOffset(epoch, _)):
+            return f"its leader's end of epoch {epoch}"
+    return "its high watermark"

@@ -1,0 +1,280 @@
+"""Partition: a replica's log on a broker and, where the broker leads, what it knows of its followers.
+
+The role, the epochs and the ISR are in `HostedPartition`; both are one class in Kafka. Values are immutable.
+
+A leader appends what producers send, and answers its followers' fetches. A fetch at an offset says that the follower
+has all records below. So each fetch tells the leader a log end offset (LEO), and may move the high watermark (HW):
+
+    a leader that has m0, m1 at HW 0     2 fetches at 0: it gets m0, m1, and HW 0
+                                         2 fetches at 2: the HW becomes 2, and the answer still says 0
+                                         2 fetches at 2 again, and learns that the HW is 2
+
+A response says what the HW was before its fetch: a follower learns of a committed record one fetch later.
+
+[Partition.scala, Replica.scala, ReplicaManager.readFromLocalLog, 0.10.1 to 3.9]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from typing import Annotated, Any, Final, NamedTuple
+
+from election.ids import BrokerId
+from statemachines.broker.hosted_partition import HostedPartition
+from statemachines.broker.in_sync_replicas import UNKNOWN_OFFSET, high_watermark, may_join, must_leave
+from statemachines.broker.log.leader_epochs import UNDEFINED_EPOCH
+from statemachines.broker.log.truncation import check_leader_epoch, diverging_epoch
+from statemachines.broker.log.unified_log import UnifiedLog
+from statemachines.changes.replicating import ReplicationDesign
+from statemachines.messages.errors import Errors
+from statemachines.messages.fetch import (
+    EpochAnswer,
+    EpochQuestion,
+    FetchedPartition,
+    FetchPartition,
+    OffsetAnswer,
+    OffsetQuestion,
+)
+from statemachines.messages.records import UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
+
+__all__ = ["NEVER", "Environment", "Milliseconds", "Partition", "RemoteReplica"]
+
+Milliseconds = Annotated[int, "a time in milliseconds"]
+NEVER: Final[Milliseconds] = 0
+"""Kafka's number for no time."""
+
+
+class Environment(NamedTuple):
+    """What a partition takes from its broker."""
+
+    broker: BrokerId
+    design: ReplicationDesign
+    now: Milliseconds
+    min_insync_replicas: int = 1
+    alive: Container[BrokerId] = ()
+    """The brokers that the metadata cache lists."""
+
+
+class RemoteReplica(NamedTuple):
+    """What a leader knows of a follower [Replica.scala]."""
+
+    broker: BrokerId
+    end_offset: Offset = UNKNOWN_OFFSET
+    """Its LEO, by its last fetch."""
+    leader_end_offset: Offset = UNKNOWN_OFFSET
+    """The leader's LEO at that time."""
+    last_fetch: Milliseconds = NEVER
+    last_caught_up: Milliseconds = NEVER
+    """The last time, as far as fetches show, at which it had all that the leader had."""
+
+    def fetched(self, offset: Offset, leader_end_offset: Offset, now: Milliseconds) -> RemoteReplica:
+        """It has fetched at this offset [updateFetchState, updateLogReadResult]."""
+        if offset >= leader_end_offset:
+            caught_up = max(self.last_caught_up, now)
+        elif offset >= self.leader_end_offset:
+            caught_up = max(self.last_caught_up, self.last_fetch)
+        else:
+            caught_up = self.last_caught_up
+        return RemoteReplica(self.broker, offset, leader_end_offset, now, caught_up)
+
+    def reset(self, leader_end_offset: Offset, now: Milliseconds, in_sync: bool, new_leader: bool) -> RemoteReplica:
+        """Another epoch has begun. A new leader forgets the LEO; one that leads on keeps it [resetReplicaState]."""
+        since = now if in_sync else NEVER
+        if new_leader:
+            return RemoteReplica(self.broker, last_caught_up=since)
+        return self._replace(leader_end_offset=leader_end_offset, last_fetch=since, last_caught_up=since)
+
+    def lags(self, now: Milliseconds, longest: Milliseconds) -> bool:
+        """Whether it has not been caught up for longer than this."""
+        return now - self.last_caught_up > longest
+
+
+class Partition(NamedTuple):
+    """A replica of a partition, on the broker of an `Environment`."""
+
+    log: UnifiedLog = UnifiedLog()
+    epoch_start: Offset | None = None
+    """The LEO when the broker began to lead in this epoch; None if it does not lead."""
+    followers: tuple[RemoteReplica, ...] = ()
+    """The other replicas, if the broker leads."""
+
+    def follower(self, broker: BrokerId) -> RemoteReplica | None:
+        """What the leader knows of a follower; None if that is no replica."""
+        for each in self.followers:
+            if each.broker == broker:
+                return each
+        return None
+
+    # Roles.
+
+    def make_leader(self, hosted: HostedPartition, its: Environment, new_leader: bool) -> Partition:
+        """The broker leads in a newer epoch.
+
+        Args:
+            hosted: its role and ISR now.
+            its: the broker.
+            new_leader: it did not lead before.
+        """
+        log, design = self.log, its.design
+        if log.high_watermark > log.end_offset and new_leader:
+            log = log._replace(high_watermark=design.unknown_high_watermark)
+        if design.note_epoch_on_lead:
+            log = log.note_epoch(hosted.leader_epoch, design)
+        known = {each.broker: each for each in self.followers}
+        followers = tuple(
+            known.get(each, RemoteReplica(each)).reset(
+                log.end_offset, its.now, each in hosted.state.isr, new_leader or each not in known
+            )
+            for each in hosted.assignment.replicas
+            if each != its.broker
+        )
+        return Partition(log, log.end_offset, followers).advance_high_watermark(hosted, its)
+
+    def make_follower(self) -> Partition:
+        """The broker follows, or has no leader to follow."""
+        return Partition(self.log)
+
+    # What a leader does.
+
+    def append(
+        self, hosted: HostedPartition, its: Environment, values: Sequence[Any], all_in_sync: bool
+    ) -> Partition | Errors:
+        """A leader appends what a producer sends, or refuses it [appendRecordsToLeader].
+
+        Args:
+            hosted: its role and ISR.
+            its: the broker.
+            values: the values of the records.
+            all_in_sync: acks=all: the ISR must be large enough.
+        """
+        if not hosted.is_led_by(its.broker):
+            return Errors.NOT_LEADER_OR_FOLLOWER
+        if all_in_sync and len(hosted.state.isr) < self._min_isr(its):
+            return Errors.NOT_ENOUGH_REPLICAS
+        epoch = hosted.leader_epoch if its.design.epochs_in_records else UNDEFINED_EPOCH
+        log = self.log.append([Record(each, epoch) for each in values], its.design)
+        return self._replace(log=log).advance_high_watermark(hosted, its)
+
+    def outcome(self, hosted: HostedPartition, its: Environment, required: Offset) -> Errors | None:
+        """What a producer with acks=all hears; None: it waits [checkEnoughReplicasReachOffset].
+
+        Args:
+            hosted: its role and ISR.
+            its: the broker.
+            required: the HW at which its records are committed.
+        """
+        if not hosted.is_led_by(its.broker):
+            return Errors.NOT_LEADER_OR_FOLLOWER
+        if self.log.high_watermark < required:
+            return None
+        enough = len(hosted.state.maximal_isr) >= self._min_isr(its)
+        return Errors.NONE if enough else Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+
+    def read(
+        self, hosted: HostedPartition, its: Environment, replica: BrokerId, asked: FetchPartition
+    ) -> FetchedPartition:
+        """The response to a follower's fetch, which changes nothing yet [fetchRecords, readRecords]."""
+        log = self.log
+        error = self._refusal(hosted, its, asked.current_leader_epoch)
+        if error is None and self.follower(replica) is None:
+            if its.design.stranger == "empty":
+                return FetchedPartition(high_watermark=log.high_watermark)
+            refused = its.design.stranger == "refused"
+            error = Errors.UNKNOWN_LEADER_EPOCH if refused else Errors.UNKNOWN_SERVER_ERROR
+        if error is not None:
+            return FetchedPartition(error)
+        if asked.last_fetched_epoch is not None:
+            found = diverging_epoch(log.epochs, log.end_offset, asked.fetch_offset, asked.last_fetched_epoch)
+            if isinstance(found, Errors):
+                return FetchedPartition(found)
+            if found is not None:
+                return FetchedPartition(high_watermark=log.high_watermark, diverging_epoch=found)
+        if asked.fetch_offset > log.end_offset:
+            return FetchedPartition(Errors.OFFSET_OUT_OF_RANGE)
+        return FetchedPartition(Errors.NONE, log.records[asked.fetch_offset :], log.high_watermark)
+
+    def learns(self, replica: BrokerId, asked: FetchPartition, read: FetchedPartition, its: Environment) -> Partition:
+        """The leader has answered a fetch, and knows the follower's LEO [updateFollowerFetchState].
+
+        Until 2.8.0 it learns from an answer that logs diverge, too. Until 2.3 it forgets the LEO after an error.
+        """
+        known = self.follower(replica)
+        if known is None or (read.diverging_epoch is not None and its.design.skip_diverging_fetch):
+            return self
+        if read.error is Errors.NONE:
+            now = known.fetched(asked.fetch_offset, self.log.end_offset, its.now)
+        elif its.design.forget_on_error:
+            now = RemoteReplica(replica, last_caught_up=known.last_caught_up)
+        else:
+            return self
+        if now == known:
+            return self
+        return self._replace(followers=tuple(now if each is known else each for each in self.followers))
+
+    def end_of_epoch(self, hosted: HostedPartition, its: Environment, asked: EpochQuestion) -> EpochAnswer:
+        """The answer where an epoch ends in the leader's log [lastOffsetForLeaderEpoch]."""
+        error = self._refusal(hosted, its, asked.current_leader_epoch)
+        if error is not None:
+            return EpochAnswer(error, EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET))
+        epochs, end_offset = self.log.epochs, self.log.end_offset
+        if asked.leader_epoch == UNDEFINED_EPOCH and not epochs.entries and its.design.end_of_no_epoch:
+            return EpochAnswer(Errors.NONE, EpochEndOffset(UNDEFINED_EPOCH, end_offset))
+        if its.design.truncation == "kip-101":
+            offset = epochs.end_offset_for_kip_101(asked.leader_epoch, end_offset)
+            return EpochAnswer(Errors.NONE, EpochEndOffset(UNDEFINED_EPOCH, offset))
+        rule = epochs.end_offset_for if its.design.newest_epoch_wins else epochs.end_offset_for_kip_279
+        return EpochAnswer(Errors.NONE, rule(asked.leader_epoch, end_offset))
+
+    def end_of_log(self, hosted: HostedPartition, its: Environment, asked: OffsetQuestion) -> OffsetAnswer:
+        """The answer where the leader's log ends [fetchOffsetForTimestamp]."""
+        error = self._refusal(hosted, its, asked.current_leader_epoch)
+        if error is not None:
+            return OffsetAnswer(error, UNDEFINED_EPOCH_OFFSET)
+        return OffsetAnswer(Errors.NONE, self.log.end_offset)
+
+    def advance_high_watermark(self, hosted: HostedPartition, its: Environment) -> Partition:
+        """Raise the HW to where all replicas are that it waits for (`in_sync_replicas`) [maybeIncrementLeaderHW]."""
+        design, log, isr = its.design, self.log, hosted.state.maximal_isr
+        if log.high_watermark >= log.end_offset:
+            return self
+        if design.wait_for_min_isr and len(hosted.state.isr) < self._min_isr(its):
+            return self
+
+        def is_waited_for(replica: RemoteReplica) -> bool:
+            if replica.broker in isr:
+                return True
+            if not design.wait_for_caught_up or replica.lags(its.now, design.replica_lag_time_max_ms):
+                return False
+            return not design.wait_for_eligible_only or replica.broker in its.alive
+
+        waits_for = (each.end_offset for each in self.followers if is_waited_for(each))
+        new = high_watermark(log.high_watermark, (log.end_offset, *waits_for))
+        return self if new == log.high_watermark else self._replace(log=log.with_high_watermark(new))
+
+    # The ISR.
+
+    def may_join(self, replica: BrokerId, design: ReplicationDesign) -> bool:
+        """Whether a follower has all that it needs to join the ISR [isFollowerInSync]."""
+        known = self.follower(replica)
+        start = self.epoch_start if design.join_at_epoch_start else None
+        return known is not None and may_join(known.end_offset, self.log.high_watermark, start)
+
+    def out_of_sync(self, hosted: HostedPartition, its: Environment) -> tuple[BrokerId, ...]:
+        """The members of the ISR that have lagged behind for too long [getOutOfSyncReplicas]."""
+        longest, may_idle = its.design.replica_lag_time_max_ms, its.design.members_may_idle
+        members = (each for each in self.followers if each.broker in hosted.state.isr)
+        return tuple(
+            each.broker
+            for each in members
+            if must_leave(each.end_offset, self.log.end_offset, each.lags(its.now, longest), may_idle)
+        )
+
+    def _refusal(self, hosted: HostedPartition, its: Environment, current: int | None) -> Errors | None:
+        """Why a follower gets no answer [localLogWithEpochOrThrow]."""
+        if current is not None and (error := check_leader_epoch(current, hosted.leader_epoch)):
+            return error
+        return None if hosted.is_led_by(its.broker) else Errors.NOT_LEADER_OR_FOLLOWER
+
+    def _min_isr(self, its: Environment) -> int:
+        least = its.min_insync_replicas
+        return min(least, len(self.followers) + 1) if its.design.cap_min_isr else least

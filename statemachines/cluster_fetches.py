@@ -1,0 +1,166 @@
+"""ClusterFetches: which fetcher threads of a cluster have something to do.
+
+A follower fetches all the time. Most of its fetches change nothing, neither at the follower nor at its leader. Those
+are no steps here, so that a cluster comes to rest. To find the others, an exchange is tried on values; it is tried
+again only when the broker, or its leader, has changed something of the partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from election.ids import BrokerId
+from statemachines.broker.broker import Broker
+from statemachines.cluster_steps import SendFetch, TakeFetch, TakeFetchResponse
+from statemachines.messages.topic_partition import TopicPartition
+
+__all__ = ["ClusterFetches"]
+
+
+class ClusterFetches:
+    """The fetches of all brokers of a cluster.
+
+    Args:
+        brokers: the brokers.
+        may_write_isr: whether a leader can change an ISR now.
+    """
+
+    def __init__(self, brokers: Mapping[BrokerId, Broker], may_write_isr: Callable[[BrokerId], bool]) -> None:
+        self._brokers, self._may_write_isr = brokers, may_write_isr
+        self._held: dict[BrokerId, set[TopicPartition] | None] = {}
+        """The followers that do not fetch some partitions; None: any."""
+        self._candidates: dict[tuple[BrokerId, TopicPartition], None] = {}
+        """The followers and partitions to try."""
+        self._due: dict[BrokerId, dict[TopicPartition, BrokerId]] = {}
+        """By follower, the partitions for which an exchange would change something, with their leaders."""
+        self._idle: dict[tuple[BrokerId, TopicPartition], tuple[object, ...]] = {}
+        """In which circumstances an exchange changes nothing, by the last try."""
+
+    # Events.
+
+    def hold(self, follower: BrokerId, partitions: Iterable[TopicPartition] | None) -> None:
+        """A follower sends no fetches for these partitions, or for any."""
+        held = self._held.get(follower, set())
+        self._held[follower] = None if partitions is None or held is None else {*held, *partitions}
+        self._look_at_all_of(follower)
+
+    def resume(self, follower: BrokerId, partitions: Iterable[TopicPartition] | None) -> None:
+        """A follower fetches again."""
+        held = self._held.pop(follower, set())
+        if partitions is not None and held:
+            self._held[follower] = held - {*partitions}
+        self._look_at_all_of(follower)
+
+    def forget(self, broker: BrokerId) -> None:
+        """A broker has stopped: the requests to it are lost."""
+        for follower, each in self._brokers.items():
+            exchange = each.data_plane.exchanges.get(broker)
+            if exchange is not None and exchange.response is None:
+                del each.data_plane.exchanges[broker]
+                self._candidates.update(((follower, partition), None) for partition, _ in exchange.request.questions)
+
+    # Steps.
+
+    def responses(self) -> list[TakeFetchResponse]:
+        """The threads that have a response."""
+        return [TakeFetchResponse(*pair) for pair, answered in self._under_way() if answered]
+
+    def requests(self) -> list[TakeFetch]:
+        """The requests under way to a leader that runs."""
+        return [TakeFetch(*pair) for pair, answered in self._under_way() if not answered]
+
+    def sends(self) -> list[SendFetch]:
+        """The threads that have something to ask: by partition, the preferred replicas first."""
+        self._look()
+        busy = {pair for pair, _ in self._under_way()}
+        by_pair: dict[tuple[BrokerId, BrokerId], list[TopicPartition]] = {}
+        for follower, due in self._due.items():
+            for partition, leader in due.items():
+                by_pair.setdefault((follower, leader), []).append(partition)
+        found = [SendFetch(*pair, tuple(sorted(due))) for pair, due in by_pair.items() if pair not in busy]
+        return sorted(found, key=self._urgency)
+
+    def send(self, which: SendFetch) -> None:
+        """A thread asks."""
+        self._brokers[which.follower].data_plane.send(which.leader, which.partitions)
+        for partition in which.partitions:
+            self._due[which.follower].pop(partition, None)
+            self._candidates[which.follower, partition] = None
+
+    def take(self, which: TakeFetch) -> None:
+        """A leader answers."""
+        exchanges = self._brokers[which.follower].data_plane.exchanges
+        leader = self._brokers[which.leader]
+        may_write = self._may_write_isr(which.leader)
+
+        def expand_isr(partition: TopicPartition, replica: BrokerId) -> None:
+            if may_write and leader.may_expand_isr(partition, replica):
+                leader.expand_isr(partition, replica)
+
+        exchange = exchanges.get(which.leader)
+        if exchange is not None and exchange.response is None:
+            answered = leader.data_plane.answer(exchange.request, expand_isr)
+            exchanges[which.leader] = exchange._replace(response=answered)
+
+    def receive(self, which: TakeFetchResponse) -> None:
+        """A thread processes its response."""
+        self._brokers[which.follower].data_plane.receive(which.leader)
+
+    # What is due.
+
+    def _under_way(self) -> Iterator[tuple[tuple[BrokerId, BrokerId], bool]]:
+        """The follower and the leader of each exchange, and whether it has its response."""
+        for follower, each in self._brokers.items():
+            for leader, exchange in each.data_plane.exchanges.items():
+                yield (follower, leader), exchange.response is not None
+
+    def _urgency(self, which: SendFetch) -> tuple[TopicPartition, int]:
+        first = which.partitions[0]
+        hosted = self._brokers[which.leader].replica_manager.state.all_partitions.get(first)
+        replicas = () if hosted is None else hosted.assignment.replicas
+        return first, replicas.index(which.follower) if which.follower in replicas else len(replicas)
+
+    def _look_at_all_of(self, follower: BrokerId) -> None:
+        fetching = self._brokers[follower].data_plane.fetching
+        self._candidates.update(((follower, partition), None) for partition in fetching)
+
+    def _look(self) -> None:
+        """Try the exchanges that may have something to do."""
+        for broker, each in self._brokers.items():
+            if each.changed:
+                hosted, fetching = each.replica_manager.state.all_partitions, each.data_plane.fetching
+                for partition in each.changed:
+                    if partition in fetching:
+                        self._candidates[broker, partition] = None
+                    its = hosted.get(partition)
+                    if its is not None and its.is_led_by(broker):
+                        for replica in its.assignment.replicas:
+                            if replica != broker:
+                                self._candidates[replica, partition] = None
+                each.changed.clear()
+        tried, self._candidates = self._candidates, {}
+        for follower, partition in tried:
+            self._try(follower, partition)
+
+    def _try(self, follower: BrokerId, partition: TopicPartition) -> None:
+        due, its = self._due.setdefault(follower, {}), self._brokers.get(follower)
+        due.pop(partition, None)
+        if its is None or not its.is_running or partition not in its.data_plane.fetching:
+            return
+        leader = its.replica_manager.state.fetchers[partition].leader
+        led_by = self._brokers.get(leader)
+        held = self._held.get(follower, set())
+        if led_by is None or not led_by.is_running or held is None or partition in held:
+            return
+        would_join = led_by.may_expand_isr(partition, follower)
+        may_join = would_join and self._may_write_isr(leader)
+        now = its.data_plane.circumstances(partition, led_by.data_plane, may_join)
+        idle = self._idle.get((follower, partition), ())
+        if would_join and not may_join:  # the leader waits for a session
+            self._candidates[follower, partition] = None
+        if len(idle) == len(now) and all(one is other for one, other in zip(now, idle, strict=True)):
+            return
+        if its.data_plane.changes_something(partition, led_by.data_plane, may_join):
+            due[partition] = leader
+        else:
+            self._idle[follower, partition] = now
