@@ -24,6 +24,7 @@ import scala.Function0
 class Broker extends Kafka {
     static final PARTITION = new TopicPartition('t', 0)
     private static final NO_TOPICS = scala.collection.immutable.Set$.MODULE$.empty()
+    private static final int NEVER = Integer.MAX_VALUE
     private static final CONFIGS = [:]
 
     final int id
@@ -59,7 +60,7 @@ class Broker extends Kafka {
         def topicConfigs = [config: { Object... any -> new Properties() }].asType(ConfigRepository ?: Map)
         logs = make(
             LogManager, [directory] as File[], seq([directory]), seq([]), map([:]), topicConfigs, logConfig(),
-            make(CleanerConfig, false), 1, scheduler(), statistics, failures, time, since(2, 8) ? true : null,
+            make(CleanerConfig, false), 1, NEVER, NEVER, *([NEVER as long] * 5), scheduler(), statistics, failures, time, since(2, 8) ? true : null,
             make(ProducerStateManagerConfig, 1, false), version?.apply())
         call(logs, 'startup', NO_TOPICS)
         cache = make(ZkMetadataCache ?: MetadataCache, id, version?.apply())

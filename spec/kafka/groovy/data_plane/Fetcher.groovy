@@ -57,7 +57,7 @@ class Fetcher extends Kafka {
     /** What asks the leader since 3.3. */
     private endPoint(wire) {
         make(
-            RemoteLeaderEndPoint, '', wire, new FetchSessionHandler(new LogContext(), leader), broker.config,
+            RemoteLeaderEndPoint, '', wire, make(FetchSessionHandler, make(LogContext, ''), leader), broker.config,
             broker.replicas, QuotaFactory.UnboundedQuota$.MODULE$, broker.version, { -> -1L } as scala.Function0)
     }
 

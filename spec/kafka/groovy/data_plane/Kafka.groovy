@@ -3,6 +3,7 @@ package data_plane
 import java.lang.reflect.InvocationTargetException
 import java.lang.reflect.ParameterizedType
 import java.lang.reflect.Type
+import java.lang.reflect.TypeVariable
 import org.apache.kafka.common.utils.AppInfoParser
 import scala.Option
 import scala.collection.JavaConverters
@@ -136,7 +137,8 @@ abstract class Kafka {
     }
 
     private static Class rawType(Type type) {
-        type instanceof ParameterizedType ? type.rawType : type instanceof Class ? type : Object
+        type instanceof ParameterizedType ? type.rawType
+            : type instanceof TypeVariable ? rawType(type.bounds.first()) : type instanceof Class ? type : Object
     }
 
     private static Class boxed(Class type) {

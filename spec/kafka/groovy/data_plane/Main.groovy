@@ -2,6 +2,8 @@ package data_plane
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.kafka.common.utils.AppInfoParser
+import org.slf4j.Logger
+import org.slf4j.LoggerFactory
 
 /** Answers each case, a line of JSON, with a line: the answer and the state after each of its commands. */
 class Main {
@@ -9,7 +11,11 @@ class Main {
 
     static void main(String[] arguments) {
         def answers = new PrintStream(new FileOutputStream(FileDescriptor.out), false, 'UTF-8')
-        System.setOut(System.err)
+        System.setOut(System.err)  // what libraries print must not look like an answer
+        def log = LoggerFactory.getLogger(Logger.ROOT_LOGGER_NAME)
+        if (log.hasProperty('level')) {
+            log.level = log.level.OFF
+        }
         answers.println(JSON.writeValueAsString([kafka: AppInfoParser.version, java: Runtime.version().toString()]))
         answers.flush()
         System.in.eachLine('UTF-8') { line ->

@@ -29,7 +29,7 @@ class Observation extends Kafka {
         def leader = held(partition.leaderReplicaIdOpt())
         def isr = since(2, 8) ? (since(3) ? partition.partitionState() : partition.isrState()) : null
         def replicas = list(field(
-            partition, since(2, 3) ? 'remoteReplicasMap' : since(2) ? 'allReplicasMap' : 'assignedReplicaMap').values())
+            partition, since(2, 3) ? 'remoteReplicasMap' : since(1, 1) ? 'allReplicasMap' : 'assignedReplicaMap').values())
         [
             role: leader == id ? 'leader' : leader == null ? 'none' : 'follower',
             leader: leader,

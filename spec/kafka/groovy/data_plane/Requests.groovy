@@ -1,6 +1,7 @@
 package data_plane
 
 import java.nio.ByteBuffer
+import kafka.log.*
 import kafka.server.*
 import org.apache.kafka.clients.ClientResponse
 import org.apache.kafka.common.*
@@ -71,8 +72,8 @@ class Requests extends Kafka {
             return [response.error()] + (
                 since(2, 8) ? response.partitionErrors(topicNames).values() : response.partitions()*.errorCode())
         }
-        since(1) ? [response.error(), *response.responses().values()]
-            : [since(0, 11) ? response.error() : response.errorCode(), *list(response.responseMap().values())]
+        since(1) ? [response.error()] + response.responses().values()
+            : [since(0, 11) ? response.error() : response.errorCode()] + list(response.responseMap().values())
     }
 
     /** The ISR that a broker requests from the controller. */
@@ -114,7 +115,7 @@ class Requests extends Kafka {
         }
         call(
             broker.replicas, 'appendRecords', 1000L, (short) acks, false, true,
-            since(3) ? AppendOrigin.CLIENT : since(2, 4) ? AppendOrigin$Client$.MODULE$ : null,
+            since(3) ? AppendOrigin.CLIENT : since(2, 4) ? nested(AppendOrigin, 'Client$').MODULE$ : null,
             map([(Broker.PARTITION): records(value, broker.time.milliseconds())]), respond as Function1, { } as Function1,
             RequestLocal?.NoCaching(), since(3) ? field(broker.replicas, 'defaultActionQueue') : null, map([:]))
         if (acks == -1) {
@@ -126,7 +127,7 @@ class Requests extends Kafka {
     private records(String value, long time) {
         def bytes = value.bytes
         since(0, 11)
-            ? MemoryRecords.withRecords(since(3) ? Compression.NONE : CompressionType.NONE, new SimpleRecord(time, bytes))
+            ? MemoryRecords.withRecords(since(3) ? Compression.NONE : CompressionType.NONE, SimpleRecord.newInstance(time, bytes))
             : MemoryRecords.withRecords(Record.create(time, null, bytes))
     }
 
@@ -142,8 +143,7 @@ class Requests extends Kafka {
     /** What a request of a fetcher asks for. */
     Map described(request) {
         def asked = question(request)
-        def kind = request instanceof FetchRequest ? 'fetch'
-            : request instanceof OffsetsForLeaderEpochRequest ? 'offsets_for_leader_epoch' : 'list_offsets'
+        def kind = kindOf(request)
         def fields = kind == 'fetch' ? [offset: since(0, 11) ? asked.fetchOffset : asked.offset]
             : kind == 'list_offsets' ? [timestamp: timestamp(asked)]
             : [epoch: asked instanceof Integer ? asked : value(asked, 'leaderEpoch')]
@@ -156,6 +156,11 @@ class Requests extends Kafka {
         [kind: kind, *: fields]
     }
 
+    private static String kindOf(request) {
+        request instanceof FetchRequest ? 'fetch'
+            : request.class.simpleName.startsWith('ListOffset') ? 'list_offsets' : 'offsets_for_leader_epoch'
+    }
+
     /** What a request asks about the partition. */
     private question(request) {
         if (request instanceof FetchRequest) {
@@ -164,8 +169,7 @@ class Requests extends Kafka {
         if (since(2, 8)) {
             return (request.data().topics() as List).first().partitions().first()
         }
-        def all = request instanceof OffsetsForLeaderEpochRequest
-            ? request.epochsByTopicPartition() : request.partitionTimestamps()
+        def all = kindOf(request) == 'list_offsets' ? request.partitionTimestamps() : request.epochsByTopicPartition()
         all.values().first()
     }
 
@@ -180,9 +184,11 @@ class Requests extends Kafka {
 
     /** A leader handles a request: what it responds, and that as a response, which reads its log when it is called. */
     List handle(Broker broker, int follower, request) {
-        request instanceof FetchRequest ? fetch(broker, follower, question(request))
-            : request instanceof OffsetsForLeaderEpochRequest ? offsetsForLeaderEpoch(broker, request)
-            : listOffsets(broker, question(request))
+        switch (kindOf(request)) {
+            case 'fetch' -> fetch(broker, follower, question(request))
+            case 'list_offsets' -> listOffsets(broker, question(request))
+            default -> offsetsForLeaderEpoch(broker, request)
+        }
     }
 
     private List fetch(Broker broker, int follower, asked) {
@@ -200,7 +206,7 @@ class Requests extends Kafka {
     private fetched(Broker broker, int replica, asked) {
         def read = null
         def respond = { responses -> read = responses.head()._2() } as Function1
-        def partition = since(3) ? new TopicIdPartition(topicId, Broker.PARTITION) : Broker.PARTITION
+        def partition = since(3) ? make(TopicIdPartition, topicId, Broker.PARTITION) : Broker.PARTITION
         def isolation = since(3) ? FetchIsolation.of(replica, IsolationLevel.READ_UNCOMMITTED)
             : since(0, 11) ? IsolationLevel.READ_UNCOMMITTED : null
         def parameters = [0L, replica, 1, ANY_BYTES, false, isolation]
@@ -227,7 +233,7 @@ class Requests extends Kafka {
                 data.divergingEpoch = diverging
             }
             return FetchResponse.of(
-                Errors.NONE, 0, 0, new LinkedHashMap([(new TopicIdPartition(topicId, Broker.PARTITION)): data]))
+                Errors.NONE, 0, 0, new LinkedHashMap([(make(TopicIdPartition, topicId, Broker.PARTITION)): data]))
         }
         def data = make(
             nested(FetchResponse, 'PartitionData'), read.error, read.error.code(), highWatermark, -1L,
@@ -241,12 +247,12 @@ class Requests extends Kafka {
             def found = topics.first().partitions().first()
             def all = nested(OffsetForLeaderEpochResponseData, 'OffsetForLeaderTopicResultCollection').newInstance()
             all.addAll(topics*.duplicate())
-            def response = new OffsetsForLeaderEpochResponse(filled(OffsetForLeaderEpochResponseData, [topics: all]))
+            def response = make(OffsetsForLeaderEpochResponse, filled(OffsetForLeaderEpochResponseData, [topics: all]))
             return [epochEnd(Errors.forCode(found.errorCode()), found), { response }]
         }
         def found = broker.replicas.lastOffsetForLeaderEpoch(map(request.epochsByTopicPartition()))
             .apply(Broker.PARTITION)
-        [epochEnd(found.error(), found), { new OffsetsForLeaderEpochResponse([(Broker.PARTITION): found]) }]
+        [epochEnd(found.error(), found), { make(OffsetsForLeaderEpochResponse, [(Broker.PARTITION): found]) }]
     }
 
     private static Map epochEnd(error, found) {
@@ -285,7 +291,7 @@ class Requests extends Kafka {
                 partitionIndex: 0, errorCode: error.code(), offset: offset, leaderEpoch: epoch])
             def topic = filled(nested(ListOffsetsResponseData, 'ListOffsetsTopicResponse'), [
                 name: 't', partitions: [partition]])
-            return new ListOffsetsResponse(filled(ListOffsetsResponseData, [topics: [topic]]))
+            return make(ListOffsetsResponse, filled(ListOffsetsResponseData, [topics: [topic]]))
         }
         def data = make(
             nested(ListOffsetResponse, 'PartitionData'), error, error.code(), -1L, offset, Optional.of(epoch))

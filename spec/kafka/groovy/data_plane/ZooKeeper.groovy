@@ -62,6 +62,7 @@ class ZooKeeper extends Kafka {
     private zkUtils() {
         def connection = [
             getServers: { 'none' },
+            close: { },
             connect: { watcher ->
                 def connected = new WatchedEvent(EventType.None, KeeperState.SyncConnected, null)
                 Thread.startDaemon { watcher.process(connected) }
