@@ -2,6 +2,7 @@ package data_plane
 
 import java.util.concurrent.ScheduledFuture
 import java.util.concurrent.TimeUnit
+import java.util.concurrent.atomic.AtomicBoolean
 import kafka.cluster.*
 import kafka.log.*
 import kafka.metrics.*
@@ -60,12 +61,12 @@ class Broker extends Kafka {
         def topicConfigs = [config: { Object... any -> new Properties() }].asType(ConfigRepository ?: Map)
         logs = make(
             LogManager, [directory] as File[], seq([directory]), seq([]), map([:]), topicConfigs, logConfig(),
-            make(CleanerConfig, false), 1, NEVER, NEVER, *([NEVER as long] * 5), scheduler(), statistics, failures, time, since(2, 8) ? true : null,
+            make(CleanerConfig, false), 1, NEVER, NEVER, *([NEVER as long] * 5), scheduler(), since(2, 8) ? true : make(BrokerState), statistics, failures, time,
             make(ProducerStateManagerConfig, 1, false), version?.apply())
         call(logs, 'startup', NO_TOPICS)
         cache = make(ZkMetadataCache ?: MetadataCache, id, version?.apply())
         replicas = make(
-            ReplicaManager, config, metrics, time, scheduler(), logs, quota, quotaManagers(), statistics, cache, failures,
+            ReplicaManager, config, metrics, time, scheduler(), logs, new AtomicBoolean(), quota, quotaManagers(), statistics, cache, failures,
             *(0..4).collect { purgatory() }, topicConfigs, isrManager(), cluster.zookeeper.client,
             { -> -1L } as Function0, DirectoryEventHandler?.NOOP)
         replace(replicas, 'replicaFetcherManager', fetcherManager())

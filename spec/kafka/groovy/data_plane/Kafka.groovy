@@ -1,10 +1,12 @@
 package data_plane
 
+import groovy.transform.CompileStatic
 import java.lang.reflect.InvocationTargetException
 import java.lang.reflect.ParameterizedType
 import java.lang.reflect.Type
 import java.lang.reflect.TypeVariable
 import org.apache.kafka.common.utils.AppInfoParser
+import org.codehaus.groovy.runtime.ProxyGeneratorAdapter
 import scala.Option
 import scala.collection.JavaConverters
 
@@ -39,10 +41,17 @@ abstract class Kafka {
         constructor.newInstance(fitted(constructor.genericParameterTypes, given))
     }
 
-    /** The same of a subclass with other methods. */
+    /**
+     * The same of a subclass with other methods.
+     *
+     * Groovy generates its class. We make the object, since Groovy would look at all members of the class, and Java's
+     * introspection does not end in fetchers of 1.1.
+     */
     static subclass(Class type, Map<String, Closure> methods, Object... given) {
-        ProxyGenerator.INSTANCE.instantiateAggregateFromBaseClass(
-            methods, type, fitted(longest(type).genericParameterTypes, given))
+        def generated = field(new ProxyGeneratorAdapter(methods, type, [] as Class[], type.classLoader, false, null), 'cachedClass')
+        def longest = longest(type)
+        def constructor = generated.getConstructor(*longest.parameterTypes, Map)
+        constructor.newInstance(*fitted(longest.genericParameterTypes, given), methods)
     }
 
     static call(Object object, String name, Object... given) {
@@ -159,24 +168,32 @@ abstract class Kafka {
         if (type.name.startsWith('scala.Function')) {
             return { Object... any -> null }.asType(type)
         }
-        type.constructors.any { it.parameterCount == 0 } ? type.newInstance() : null
+        null
     }
 
-    static seq(Collection of) {
-        JavaConverters.asScalaBufferConverter(of.toList()).asScala().toSeq()
+    // Scala's collections. Groovy would look at all their members, and with Scala 2.11 Java's introspection does not end.
+
+    @CompileStatic
+    static scala.collection.Seq seq(Collection of) {
+        JavaConverters.asScalaBufferConverter(of as List).asScala().toSeq()
     }
 
-    static map(Map of) {
+    @CompileStatic
+    static scala.collection.Map map(Map of) {
         JavaConverters.mapAsScalaMapConverter(of).asScala()
     }
 
     /** What a collection of Scala or Java holds. */
-    static List list(collection) {
-        def all = []
-        for (def each = collection.iterator(); each.hasNext();) {
-            all << each.next()
-        }
-        all
+    @CompileStatic
+    static List list(Object collection) {
+        (collection instanceof Iterable ? collection
+            : JavaConverters.asJavaIterableConverter((scala.collection.Iterable) collection).asJava()).toList()
+    }
+
+    /** The value of the partition in a map. */
+    @CompileStatic
+    static Object ofPartition(scala.collection.Map map) {
+        map.apply(Broker.PARTITION)
     }
 
     /** What an option of Scala or Java holds, or null. */

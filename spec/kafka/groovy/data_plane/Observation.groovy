@@ -13,7 +13,7 @@ class Observation extends Kafka {
         def fetcher = broker.fetchers.values().find { it.fetchState() != null }
         [
             role: 'none',
-            *: partition == null ? [:] : ofPartition(broker.id, partition),
+            *: partition == null ? [:] : ofHosted(broker.id, partition),
             *: log == null ? [:] : ofLog(log),
             high_watermark: partition == null || log == null ? null : highWatermark(broker.id, partition, log),
             fetch: fetcher == null ? null : ofFetcher(fetcher),
@@ -25,7 +25,7 @@ class Observation extends Kafka {
         ]
     }
 
-    private static Map ofPartition(int id, partition) {
+    private static Map ofHosted(int id, partition) {
         def leader = held(partition.leaderReplicaIdOpt())
         def isr = since(2, 8) ? (since(3) ? partition.partitionState() : partition.isrState()) : null
         def replicas = list(field(

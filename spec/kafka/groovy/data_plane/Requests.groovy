@@ -73,7 +73,7 @@ class Requests extends Kafka {
                 since(2, 8) ? response.partitionErrors(topicNames).values() : response.partitions()*.errorCode())
         }
         since(1) ? [response.error()] + response.responses().values()
-            : [since(0, 11) ? response.error() : response.errorCode()] + list(response.responseMap().values())
+            : [since(0, 11) ? response.error() : response.errorCode()] + ofPartition(response.responseMap())
     }
 
     /** The ISR that a broker requests from the controller. */
@@ -109,7 +109,7 @@ class Requests extends Kafka {
     Map append(Broker broker, String value, int acks) {
         def producer = [value: value, error: null, offset: null]
         def respond = { responses ->
-            def response = responses.apply(Broker.PARTITION)
+            def response = ofPartition(responses)
             producer.error = response.error.name()
             producer.offset = response.error == Errors.NONE ? response.baseOffset : null
         }
@@ -205,7 +205,7 @@ class Requests extends Kafka {
 
     private fetched(Broker broker, int replica, asked) {
         def read = null
-        def respond = { responses -> read = responses.head()._2() } as Function1
+        def respond = { responses -> read = list(responses).first()._2() } as Function1
         def partition = since(3) ? make(TopicIdPartition, topicId, Broker.PARTITION) : Broker.PARTITION
         def isolation = since(3) ? FetchIsolation.of(replica, IsolationLevel.READ_UNCOMMITTED)
             : since(0, 11) ? IsolationLevel.READ_UNCOMMITTED : null
@@ -250,8 +250,7 @@ class Requests extends Kafka {
             def response = make(OffsetsForLeaderEpochResponse, filled(OffsetForLeaderEpochResponseData, [topics: all]))
             return [epochEnd(Errors.forCode(found.errorCode()), found), { response }]
         }
-        def found = broker.replicas.lastOffsetForLeaderEpoch(map(request.epochsByTopicPartition()))
-            .apply(Broker.PARTITION)
+        def found = ofPartition(broker.replicas.lastOffsetForLeaderEpoch(map(request.epochsByTopicPartition())))
         [epochEnd(found.error(), found), { make(OffsetsForLeaderEpochResponse, [(Broker.PARTITION): found]) }]
     }
 
