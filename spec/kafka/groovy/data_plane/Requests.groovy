@@ -43,7 +43,7 @@ class Requests extends Kafka {
         def request = make(
             nested(UpdateMetadataRequest, 'Builder'), latest('UPDATE_METADATA'), CONTROLLER, controllerEpoch, -1L,
             *(since(2, 4) ? [[], brokers] : [[:], brokers as Set]), topicIds, controllerType()).build()
-        since(2, 8) ? broker.cache.updateMetadata(0, request) : broker.cache.updateCache(0, request)
+        since(2, 1) ? broker.cache.updateMetadata(0, request) : broker.cache.updateCache(0, request)
     }
 
     /** Tells a broker who leads; the error. */
@@ -251,7 +251,7 @@ class Requests extends Kafka {
             return [epochEnd(Errors.forCode(found.errorCode()), found), { response }]
         }
         def found = ofPartition(broker.replicas.lastOffsetForLeaderEpoch(map(request.epochsByTopicPartition())))
-        [epochEnd(found.error(), found), { make(OffsetsForLeaderEpochResponse, [(Broker.PARTITION): found]) }]
+        [epochEnd(found.error(), found), { OffsetsForLeaderEpochResponse.newInstance([(Broker.PARTITION): found]) }]
     }
 
     private static Map epochEnd(error, found) {
@@ -317,7 +317,7 @@ class Requests extends Kafka {
     }
 
     private static latest(String api) {
-        since(0, 11) ? ApiKeys.valueOf(api).latestVersion() : null
+        since(0, 11) ? ApiKeys.values().find { it.name().startsWith(api) }.latestVersion() : null
     }
 
     private controllerType() {
