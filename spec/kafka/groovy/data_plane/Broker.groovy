@@ -63,7 +63,7 @@ class Broker extends Kafka {
             LogManager, [directory] as File[], seq([directory]), seq([]), map([:]), topicConfigs, logConfig(),
             make(CleanerConfig, false), 1, NEVER, NEVER, *([NEVER as long] * 5), scheduler(), since(2, 8) ? true : make(BrokerState), statistics, failures, time,
             make(ProducerStateManagerConfig, 1, false), version?.apply())
-        call(logs, 'startup', NO_TOPICS)
+        invoke(logs, 'startup', NO_TOPICS)
         cache = make(ZkMetadataCache ?: MetadataCache, id, version?.apply())
         replicas = make(
             ReplicaManager, config, metrics, time, scheduler(), logs, new AtomicBoolean(), quota, quotaManagers(), statistics, cache, failures,
@@ -144,7 +144,7 @@ class Broker extends Kafka {
 
     /** Its log, or null. */
     def log() {
-        held(call(logs, 'getLog', PARTITION, false))
+        held(invoke(logs, 'getLog', PARTITION, false))
     }
 
     /** Writes both checkpoints. */
@@ -167,8 +167,8 @@ class Broker extends Kafka {
     /** A clean shutdown. */
     void stop() {
         fetchers.values().toList()*.close()
-        call(replicas, 'shutdown', true)
-        call(logs, 'shutdown', -1L)
+        invoke(replicas, 'shutdown', true)
+        invoke(logs, 'shutdown', -1L)
         end()
     }
 

@@ -46,7 +46,7 @@ class Cluster extends Kafka {
             case 'flush' -> broker.flush()
             case 'run_scheduled' -> broker.runScheduled()
             case 'advance' -> clock.now += command.milliseconds
-            case 'shrink' -> call(broker.replicas, 'maybeShrinkIsr')
+            case 'shrink' -> invoke(broker.replicas, 'maybeShrinkIsr')
             case 'answer_isr' -> answerIsr(broker, command)
             default -> throw new IllegalArgumentException("no command $command.do")
         }

@@ -159,7 +159,7 @@ class Fetcher extends Kafka {
         CURRENT.set(this)
         while (orders.take() != ENDED) {
             try {
-                call(thread, 'doWork')
+                invoke(thread, 'doWork')
                 events.put(ENDED)
             } catch (Throwable ends) {
                 events.put(ends)

@@ -54,7 +54,7 @@ abstract class Kafka {
         constructor.newInstance(*fitted(longest.genericParameterTypes, given), methods)
     }
 
-    static call(Object object, String name, Object... given) {
+    static invoke(Object object, String name, Object... given) {
         def method = METHODS[object.class].computeIfAbsent(name) { methodOf(object.class, name) }
         try {
             method.invoke(object, fitted(method.genericParameterTypes, given))

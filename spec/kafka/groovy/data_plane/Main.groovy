@@ -16,7 +16,7 @@ class Main {
         if (log.hasProperty('level')) {
             log.level = log.level.OFF
         }
-        answers.println(JSON.writeValueAsString([kafka: AppInfoParser.version, java: Runtime.version().toString()]))
+        answers.println(JSON.writeValueAsString([ready: AppInfoParser.version, java: System.getProperty('java.version')]))
         answers.flush()
         System.in.eachLine('UTF-8') { line ->
             answers.println(JSON.writeValueAsString(answered(JSON.readValue(line, Map))))
@@ -28,7 +28,15 @@ class Main {
     private static List answered(Map given) {
         def cluster = new Cluster(given)
         try {
-            given.commands.collect { [answer: cluster.perform(it), state: cluster.state()] }
+            given.commands.withIndex().collect { command, number ->
+                try {
+                    [answer: cluster.perform(command), state: cluster.state()]
+                } catch (Throwable failed) {
+                    failed.printStackTrace()
+                    System.err.println("command $number, $command: $failed".replaceAll(/\s+/, ' '))  // as the last line
+                    Runtime.runtime.halt(1)
+                }
+            }
         } finally {
             cluster.close()
         }

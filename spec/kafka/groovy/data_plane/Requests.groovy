@@ -62,7 +62,7 @@ class Requests extends Kafka {
         def request = make(
             nested(LeaderAndIsrRequest, 'Builder'), latest('LEADER_AND_ISR'), CONTROLLER, given.controller_epoch, -1L,
             *(since(2, 4) ? [[state], topicIds] : [new HashMap([(Broker.PARTITION): state])]), nodes, controllerType()).build()
-        def response = call(broker.replicas, 'becomeLeaderOrFollower', 1, request, broker.cache)
+        def response = invoke(broker.replicas, 'becomeLeaderOrFollower', 1, request, broker.cache)
         outcomes(response).collect { it instanceof Errors ? it : Errors.forCode(it) }.find { it != Errors.NONE }?.name() ?: 'NONE'
     }
 
@@ -113,7 +113,7 @@ class Requests extends Kafka {
             producer.error = response.error.name()
             producer.offset = response.error == Errors.NONE ? response.baseOffset : null
         }
-        call(
+        invoke(
             broker.replicas, 'appendRecords', 1000L, (short) acks, false, true,
             since(3) ? AppendOrigin.CLIENT : since(2, 4) ? nested(AppendOrigin, 'Client$').MODULE$ : null,
             map([(Broker.PARTITION): records(value, broker.time.milliseconds())]), respond as Function1, { } as Function1,
@@ -206,13 +206,13 @@ class Requests extends Kafka {
     private fetched(Broker broker, int replica, asked) {
         def read = null
         def respond = { responses -> read = list(responses).first()._2() } as Function1
-        def partition = since(3) ? make(TopicIdPartition, topicId, Broker.PARTITION) : Broker.PARTITION
+        def partition = since(3) ? TopicIdPartition.newInstance(topicId, Broker.PARTITION) : Broker.PARTITION
         def isolation = since(3) ? FetchIsolation.of(replica, IsolationLevel.READ_UNCOMMITTED)
             : since(0, 11) ? IsolationLevel.READ_UNCOMMITTED : null
         def parameters = [0L, replica, 1, ANY_BYTES, false, isolation]
         def asking = since(3)
             ? [make(FetchParams, latest('FETCH'), replica, -1L, 0L, 1, ANY_BYTES, isolation)] : parameters
-        call(
+        invoke(
             broker.replicas, 'fetchMessages', *asking, seq([new Tuple2(partition, asked)]),
             QuotaFactory.UnboundedQuota$.MODULE$, respond)
         read
@@ -233,7 +233,7 @@ class Requests extends Kafka {
                 data.divergingEpoch = diverging
             }
             return FetchResponse.of(
-                Errors.NONE, 0, 0, new LinkedHashMap([(make(TopicIdPartition, topicId, Broker.PARTITION)): data]))
+                Errors.NONE, 0, 0, new LinkedHashMap([(TopicIdPartition.newInstance(topicId, Broker.PARTITION)): data]))
         }
         def data = make(
             nested(FetchResponse, 'PartitionData'), read.error, read.error.code(), highWatermark, -1L,
