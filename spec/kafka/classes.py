@@ -18,7 +18,8 @@ from spec.language.errors import EnvironmentFailed
 __all__ = ["compiled"]
 
 JAVAC: Final = ("-nowarn", "-proc:none", "-encoding", "UTF-8")
-GROOVY: Final = "org.codehaus.groovy.tools.FileSystemCompiler"
+GROOVY: Final = ("-Dgroovy.target.indy=false", "org.codehaus.groovy.tools.FileSystemCompiler")
+"""Calls by invokedynamic begin to be fast after ten thousand times only."""
 AN_ERROR: Final = re.compile(r": error: |\.groovy: \d+: ")
 
 
@@ -52,7 +53,7 @@ def _compile(what: str, sources: Sequence[Path], jars: Sequence[Path], with_java
         unfinished = Path(place) / classes.name
         path, to = os.pathsep.join(map(str, jars)), ("-d", str(unfinished))
         if all(source.suffix == ".groovy" for source in sources):
-            command = [with_java.command, *BRIEFLY, "-cp", path, GROOVY, *to]
+            command = [with_java.command, *BRIEFLY, "-cp", path, *GROOVY, *to]
         else:
             command = [with_java.compiler, *(f"-J{option}" for option in BRIEFLY), *JAVAC, *to, "-cp", path]
         run = subprocess.run([*command, *map(str, sources)], capture_output=True, text=True, check=False)

@@ -1,10 +1,17 @@
 package data_plane
 
+import groovy.transform.CompileDynamic
 import groovy.transform.CompileStatic
+import java.lang.invoke.MethodType
+import java.lang.reflect.Constructor
+import java.lang.reflect.Field
 import java.lang.reflect.InvocationTargetException
+import java.lang.reflect.Member
+import java.lang.reflect.Method
 import java.lang.reflect.ParameterizedType
 import java.lang.reflect.Type
 import java.lang.reflect.TypeVariable
+import java.util.concurrent.ConcurrentHashMap
 import org.apache.kafka.common.utils.AppInfoParser
 import org.codehaus.groovy.runtime.ProxyGeneratorAdapter
 import scala.Option
@@ -16,11 +23,15 @@ import scala.collection.JavaConverters
  * Groovy looks classes up in the packages that a file imports, so a class may have moved; one that a release does not
  * have is null. Values are given to Kafka by the types of its parameters, whose number and order differ by release.
  */
+@CompileStatic
 abstract class Kafka {
-    private static final RELEASE = AppInfoParser.version.split(/\./)*.toInteger()
+    private static final int RELEASE = number(AppInfoParser.version.split(/\./)*.toInteger() as int[])
+    private static final Map<List, Class> SUBCLASSES = new ConcurrentHashMap()
+    private static final Map<List, Method> METHODS = new ConcurrentHashMap()
+    private static final Map<List, Field> FIELDS = new ConcurrentHashMap()
 
-    def propertyMissing(String name) {
-        if (name[0].toUpperCase() == name[0]) {
+    Object propertyMissing(String name) {
+        if (Character.isUpperCase(name.charAt(0))) {
             return null
         }
         throw new MissingPropertyException(name, getClass())
@@ -28,12 +39,15 @@ abstract class Kafka {
 
     /** Whether this release is that one or a later one. */
     static boolean since(int... release) {
-        def different = [RELEASE, release.toList()].transpose().find { ours, theirs -> ours != theirs }
-        different == null || different[0] > different[1]
+        RELEASE >= number(release)
+    }
+
+    private static int number(int... release) {
+        (0..2).inject(0) { int before, int each -> 100 * before + (each < release.length ? release[each] : 0) }
     }
 
     /** An object made by its longest constructor. */
-    static make(Class type, Object... given) {
+    static Object make(Class type, Object... given) {
         if (type == null) {
             return null
         }
@@ -47,15 +61,26 @@ abstract class Kafka {
      * Groovy generates its class. We make the object, since Groovy would look at all members of the class, and Java's
      * introspection does not end in fetchers of 1.1.
      */
-    static subclass(Class type, Map<String, Closure> methods, Object... given) {
-        def generated = field(new ProxyGeneratorAdapter(methods, type, [] as Class[], type.classLoader, false, null), 'cachedClass')
+    static Object subclass(Class type, Map<String, Closure> methods, Object... given) {
         def longest = longest(type)
-        def constructor = generated.getConstructor(*longest.parameterTypes, Map)
-        constructor.newInstance(*fitted(longest.genericParameterTypes, given), methods)
+        def generated = SUBCLASSES.computeIfAbsent([type, methods.keySet()]) {
+            def generator = new ProxyGeneratorAdapter(
+                (Map) methods, type, [] as Class[], type.classLoader, false, (Class) null)
+            (Class) field(generator, 'cachedClass')
+        }
+        def constructor = generated.getConstructor((longest.parameterTypes.toList() + [Map]) as Class[])
+        def values = fitted(longest.genericParameterTypes, given).toList()
+        constructor.newInstance((values << methods) as Object[])
     }
 
-    static invoke(Object object, String name, Object... given) {
-        def method = METHODS[object.class].computeIfAbsent(name) { methodOf(object.class, name) }
+    /** Calls a method, also if it is private or Scala has given it a longer name: the one with the most parameters. */
+    static Object invoke(Object object, String name, Object... given) {
+        def method = METHODS.computeIfAbsent([object.class, name]) {
+            def all = types(object.class).collectMany { it.declaredMethods.toList() }
+            def found = all.findAll { named(it, name) && !it.bridge }.max { it.parameterCount }
+            found.accessible = true
+            found
+        }
         try {
             method.invoke(object, fitted(method.genericParameterTypes, given))
         } catch (InvocationTargetException failed) {
@@ -63,65 +88,46 @@ abstract class Kafka {
         }
     }
 
-    private static final METHODS = [:].withDefault { [:] }
+    /** A field, also if it is private or Scala has given it a longer name. */
+    static Object field(Object object, String name) {
+        fieldOf(object.class, name).get(object)
+    }
 
-    private static methodOf(Class type, String name) {
-        def all = types(type)*.declaredMethods.flatten().findAll { named(it, name) && !it.bridge }
-        def found = all.max { it.parameterCount }
-        found.accessible = true
-        found
+    static void replace(Object object, String name, Object value) {
+        fieldOf(object.class, name).set(object, value)
+    }
+
+    private static Field fieldOf(Class type, String name) {
+        FIELDS.computeIfAbsent([type, name]) {
+            def found = types(type).collectMany { it.declaredFields.toList() }.find { named(it, name) }
+            found.accessible = true
+            found
+        }
     }
 
     /** A class with those that it extends. */
     private static List<Class> types(Class type) {
-        type == null ? [] : [type, *types(type.superclass)]
+        type == null ? [] : [type] + types(type.superclass)
     }
 
     /** Whether that is the name of a member, or the end of the longer one that Scala has given it. */
-    private static boolean named(member, String name) {
+    private static boolean named(Member member, String name) {
         member.name == name || member.name.endsWith('$$' + name)
     }
 
-    static nested(Class type, String name) {
+    static Class nested(Class type, String name) {
         Class.forName(type.name + '$' + name)
     }
 
     /** An object of a message's class with these fields. */
-    static filled(Class type, Map<String, Object> fields) {
+    @CompileDynamic
+    static Object filled(Class type, Map<String, Object> fields) {
         def message = type.newInstance()
         fields.each { name, value -> message."set${name.capitalize()}"(value) }
         message
     }
 
-    /** A field, also if it is private or Scala has given it a longer name. */
-    static field(Object object, String name) {
-        def found = fieldOf(object.class, name)
-        if (found == null) {
-            throw new MissingFieldException(name, object.class)
-        }
-        found.get(object)
-    }
-
-    static boolean hasField(Object object, String name) {
-        fieldOf(object.class, name) != null
-    }
-
-    static replace(Object object, String name, Object value) {
-        fieldOf(object.class, name).set(object, value)
-    }
-
-    private static final FIELDS = [:].withDefault { [:] }
-
-    private static fieldOf(Class type, String name) {
-        def known = FIELDS[type]
-        if (!known.containsKey(name)) {
-            known[name] = types(type)*.declaredFields.flatten().find { named(it, name) }
-            known[name]?.setAccessible(true)
-        }
-        known[name]
-    }
-
-    private static longest(Class type) {
+    private static Constructor longest(Class type) {
         type.constructors.max { it.parameterCount }
     }
 
@@ -131,73 +137,65 @@ abstract class Kafka {
         parameters.collect { fitting(it, left) } as Object[]
     }
 
-    private static fitting(Type wanted, List left) {
+    private static Object fitting(Type wanted, Collection left) {
         def type = rawType(wanted)
-        if (type == Option && rawType(wanted.actualTypeArguments[0]) != Object) {
-            return Option.apply(taken(rawType(wanted.actualTypeArguments[0]), left))
+        def held = type == Option ? rawType(((ParameterizedType) wanted).actualTypeArguments.first()) : null
+        if (held != null && held != Object) {
+            return Option.apply(taken(held, left))
         }
         def found = taken(type, left)
         found == null ? nothing(type) : found
     }
 
-    private static taken(Class type, List left) {
-        def index = left.findIndexOf { boxed(type).isInstance(it) }
-        index < 0 ? null : left.remove(index)
-    }
-
-    private static Class rawType(Type type) {
-        type instanceof ParameterizedType ? type.rawType
-            : type instanceof TypeVariable ? rawType(type.bounds.first()) : type instanceof Class ? type : Object
-    }
-
-    private static Class boxed(Class type) {
-        java.lang.invoke.MethodType.methodType(type).wrap().returnType()
-    }
-
-    /** The value of a parameter for which there is none. */
-    private static nothing(Class type) {
-        if (type.primitive) {
-            return java.lang.reflect.Array.get(java.lang.reflect.Array.newInstance(type, 1), 0)
-        }
-        if (type == Optional) {
-            return Optional.empty()
-        }
-        if (type == Option) {
-            return Option.apply(null)
-        }
-        if (type.name.startsWith('scala.Function')) {
-            return { Object... any -> null }.asType(type)
+    private static Object taken(Class type, Collection left) {
+        def boxed = MethodType.methodType(type).wrap().returnType()
+        for (def each = left.iterator(); each.hasNext();) {
+            def value = each.next()
+            if (boxed.isInstance(value)) {
+                each.remove()
+                return value
+            }
         }
         null
     }
 
+    private static Class rawType(Type type) {
+        type instanceof ParameterizedType ? rawType(type.rawType)
+            : type instanceof TypeVariable ? rawType(type.bounds.first()) : type instanceof Class ? type : Object
+    }
+
+    /** The value of a parameter for which there is none. */
+    private static Object nothing(Class type) {
+        if (type.primitive) {
+            return java.lang.reflect.Array.get(java.lang.reflect.Array.newInstance(type, 1), 0)
+        }
+        type == Optional ? Optional.empty() : type == Option ? Option.apply(null)
+            : type.name.startsWith('scala.Function') ? { Object... any -> null }.asType(type) : null
+    }
+
     // Scala's collections. Groovy would look at all their members, and with Scala 2.11 Java's introspection does not end.
 
-    @CompileStatic
     static scala.collection.Seq seq(Collection of) {
         JavaConverters.asScalaBufferConverter(of as List).asScala().toSeq()
     }
 
-    @CompileStatic
     static scala.collection.Map map(Map of) {
         JavaConverters.mapAsScalaMapConverter(of).asScala()
     }
 
     /** What a collection of Scala or Java holds. */
-    @CompileStatic
     static List list(Object collection) {
         (collection instanceof Iterable ? collection
             : JavaConverters.asJavaIterableConverter((scala.collection.Iterable) collection).asJava()).toList()
     }
 
     /** The value of the partition in a map. */
-    @CompileStatic
     static Object ofPartition(scala.collection.Map map) {
         map.apply(Broker.PARTITION)
     }
 
     /** What an option of Scala or Java holds, or null. */
-    static held(option) {
+    static Object held(Object option) {
         option instanceof Option ? (option.isDefined() ? option.get() : null)
             : option instanceof Optional ? option.orElse(null) : option
     }

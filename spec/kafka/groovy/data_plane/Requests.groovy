@@ -146,9 +146,9 @@ class Requests extends Kafka {
         def kind = kindOf(request)
         def fields = kind == 'fetch' ? [offset: since(0, 11) ? asked.fetchOffset : asked.offset]
             : kind == 'list_offsets' ? [timestamp: timestamp(asked)]
-            : [epoch: asked instanceof Integer ? asked : value(asked, 'leaderEpoch')]
+            : [epoch: since(2, 1) ? field(asked, 'leaderEpoch') : asked]
         if (since(2, 1)) {
-            fields.leader_epoch = held(value(asked, 'currentLeaderEpoch'))
+            fields.leader_epoch = held(field(asked, 'currentLeaderEpoch'))
         }
         if (since(2, 7) && kind == 'fetch') {
             fields.last_fetched_epoch = held(asked.lastFetchedEpoch)
@@ -173,13 +173,8 @@ class Requests extends Kafka {
         all.values().first()
     }
 
-    /** A value that is a field in some releases and a method in others. */
-    private static value(object, String name) {
-        hasField(object, name) ? field(object, name) : null
-    }
-
     private static long timestamp(asked) {
-        asked instanceof Long ? asked : value(asked, 'timestamp')
+        since(2, 1) ? field(asked, 'timestamp') : asked
     }
 
     /** A leader handles a request: what it responds, and that as a response, which reads its log when it is called. */
@@ -280,7 +275,7 @@ class Requests extends Kafka {
     }
 
     private static Optional currentLeaderEpoch(asked) {
-        def epoch = value(asked, 'currentLeaderEpoch')
+        def epoch = field(asked, 'currentLeaderEpoch')
         epoch instanceof Optional ? epoch : Optional.ofNullable(epoch)
     }
 
