@@ -20,8 +20,8 @@ There is one partition. Nothing runs but what a command runs, so a case has one 
     shrink                  broker                    looks for followers that have been out of sync for too long
     run_scheduled           broker                    runs what waits for a thread, as the state's `scheduled` says
     advance                 milliseconds
-    answer_isr              broker, error, isr, leader_epoch, partition_epoch, request_error: the controller's response
-                            to the oldest request, since 2.7
+    answer_isr              broker, error, isr, leader_epoch, partition_epoch, request_error: how the controller
+                            responds to the oldest request, since 2.7
     zk                      leader, leader_epoch, isr, controller_epoch, version: sets ZooKeeper's node, until 2.6
 
 A command that cannot be performed changes nothing, and its answer is `{"impossible": why}`.
@@ -41,7 +41,7 @@ __all__ = ["RELEASES", "Case", "Command", "DataPlane", "Step", "command"]
 RELEASES: Final = ("3.9.1", "2.8.2", "2.6.3", "2.0.1", "1.1.1", "0.11.0.3", "0.10.2.2")
 """The releases whose brokers can be stepped."""
 SOURCES: Final = Path(__file__).parent / "groovy" / "data_plane"
-MEMORY: Final = Path("/dev/shm")  # noqa: S108
+MEMORY: Final = Path("/dev/shm")
 """A file system in memory: Kafka forces every checkpoint to disk."""
 
 Command: TypeAlias = Mapping[str, Any]

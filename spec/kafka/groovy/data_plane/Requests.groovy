@@ -80,7 +80,7 @@ class Requests extends Kafka {
     static Map isrAsked(request) {
         def asked = request.data().topics().first().partitions().first()
         [
-            isr: (since(3) ? asked.newIsrWithEpochs()*.brokerId() : asked.newIsr()).sort(),
+            isr: (since(3) ? asked.newIsrWithEpochs()*.brokerId() : asked.newIsr()).sort(false),
             leader_epoch: asked.leaderEpoch(),
             partition_epoch: since(3) ? asked.partitionEpoch() : asked.currentIsrVersion(),
         ]
