@@ -176,7 +176,7 @@ def test_the_wheel_holds_the_packages(wheel: Path) -> None:
         str(path.relative_to(ROOT))
         for package in PACKAGES
         for path in (ROOT / package).rglob("*")
-        if path.suffix in {".py", ".toml", ".html", ".css", ".js", ".java", ".txt", ".diff"}
+        if path.suffix in {".py", ".toml", ".html", ".css", ".js", ".java", ".groovy", ".txt", ".diff"}
         or path.name == "py.typed"
         if "__pycache__" not in path.parts
     }

@@ -45,7 +45,7 @@ class JavaProcess:
     Args:
         release: of Kafka, one with a lock file.
         what: a word that names the Java program.
-        sources: its Java files.
+        sources: its Java files, or its Groovy files.
         main: its main class.
         patch: the name of a patch of Kafka's source (`spec.kafka.patches`); none by default.
 
@@ -53,6 +53,11 @@ class JavaProcess:
         UsageError: no Java, no compiler, or a jar cannot be downloaded.
         EnvironmentFailed: Java died, or compiled classes cannot be stored.
     """
+
+    TOOLS: str | None = None
+    """A lock whose jars the program needs besides Kafka's."""
+    PLACE: str | None = None
+    """Where its temporary directory is, if not where Python's are."""
 
     def __init__(self, release: str, what: str, sources: Sequence[Path], main: str, patch: str = "") -> None:
         self.release, self.patch = release, patch
@@ -62,12 +67,12 @@ class JavaProcess:
 
     def __enter__(self) -> Self:
         java_found = java()
-        jars = class_path(self.release)
-        classes = compiled(self._what, self._sources, self.release, jars, java_found)
+        tools = class_path(self.TOOLS) if self.TOOLS else []
+        classes = compiled(self._what, self._sources, self.release, [*tools, *class_path(self.release)], java_found)
         with ExitStack() as stack:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafkaspec-")))
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="kafkaspec-", dir=self.PLACE)))
             self._said = stack.enter_context((folder / "stderr").open("w+"))
-            path = os.pathsep.join(map(str, [classes, *class_path_with(self.patch, self.release)]))
+            path = os.pathsep.join(map(str, [classes, *tools, *class_path_with(self.patch, self.release)]))
             self._process = stack.enter_context(
                 subprocess.Popen(
                     [java_found.command, *OPTIONS, f"-Djava.io.tmpdir={folder}", "-cp", path, self._main],

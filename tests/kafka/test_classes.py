@@ -46,7 +46,7 @@ def test_a_compile_error_is_reported(tmp_path: Path, with_java: Java) -> None:
     good.write_text("import sun.misc.Unsafe; class A { Unsafe it; }")  # javac warns of this first
     bad.write_text("class B { Nothing it; }")
     with pytest.raises(
-        EnvironmentFailed, match=r"^the Java sources of small do not compile: .*B\.java:1: error: .*; nothing"
+        EnvironmentFailed, match=r"^the sources of small do not compile: .*B\.java:1: error: .*; nothing"
     ):
         compiled("small", [good, bad], "9.9", [], with_java)
     assert kept(tmp_path) == []
