@@ -282,7 +282,7 @@ class DataPlane:
         if not hosted.is_led_by(self.broker):
             return Errors.NOT_LEADER_OR_FOLLOWER
         log = self.partitions[partition].log
-        if not 0 <= offset <= log.high_watermark:
+        if not 0 <= offset <= log.end_offset:
             return Errors.OFFSET_OUT_OF_RANGE
         return tuple(each.value for each in log.records[offset : log.high_watermark])
 
@@ -455,7 +455,7 @@ class DataPlane:
         ):
             return True
         after = self.taken(partition, asked, answer)
-        if isinstance(after, OutOfRange):
+        while isinstance(after, OutOfRange):
             answer = leader.answer_to(partition, self.broker, after.question)
             after = self.taken(partition, after.question, answer)
         return after != followed

@@ -77,12 +77,13 @@ class RemoteReplica(NamedTuple):
             caught_up = self.last_caught_up
         return RemoteReplica(self.broker, offset, leader_end_offset, now, caught_up)
 
-    def reset(self, leader_end_offset: Offset, now: Milliseconds, in_sync: bool, new_leader: bool) -> RemoteReplica:
+    def reset(self, leader_end_offset: Offset, its: Environment, in_sync: bool, new_leader: bool) -> RemoteReplica:
         """Another epoch has begun. A new leader forgets the LEO; one that leads on keeps it [resetReplicaState]."""
-        since = now if in_sync else NEVER
+        since = its.now if in_sync else NEVER
         if new_leader:
             return RemoteReplica(self.broker, last_caught_up=since)
-        return self._replace(leader_end_offset=leader_end_offset, last_fetch=since, last_caught_up=since)
+        fetched = since if its.design.fetch_time_in_sync_only else its.now
+        return RemoteReplica(self.broker, self.end_offset, leader_end_offset, fetched, since)
 
     def lags(self, now: Milliseconds, longest: Milliseconds) -> bool:
         """Whether it has not been caught up for longer than this."""
@@ -122,9 +123,7 @@ class Partition(NamedTuple):
             log = log.note_epoch(hosted.leader_epoch, design)
         known = {each.broker: each for each in self.followers}
         followers = tuple(
-            known.get(each, RemoteReplica(each)).reset(
-                log.end_offset, its.now, each in hosted.state.isr, new_leader or each not in known
-            )
+            known.get(each, RemoteReplica(each)).reset(log.end_offset, its, each in hosted.state.isr, new_leader)
             for each in hosted.assignment.replicas
             if each != its.broker
         )
@@ -226,11 +225,11 @@ class Partition(NamedTuple):
         return EpochAnswer(Errors.NONE, rule(asked.leader_epoch, end_offset))
 
     def end_of_log(self, hosted: HostedPartition, its: Environment, asked: OffsetQuestion) -> OffsetAnswer:
-        """The answer where the leader's log ends [fetchOffsetForTimestamp]."""
+        """The answer where the leader's log ends, or begins [fetchOffsetForTimestamp]."""
         error = self._refusal(hosted, its, asked.current_leader_epoch)
         if error is not None:
             return OffsetAnswer(error, UNDEFINED_EPOCH_OFFSET)
-        return OffsetAnswer(Errors.NONE, self.log.end_offset)
+        return OffsetAnswer(Errors.NONE, 0 if asked.earliest else self.log.end_offset)
 
     def advance_high_watermark(self, hosted: HostedPartition, its: Environment) -> Partition:
         """Raise the HW to where all replicas are that it waits for (`in_sync_replicas`) [maybeIncrementLeaderHW]."""

@@ -15,7 +15,8 @@ A response may be late: the partition follows another leader by then, or is in a
 follower obeys one only if the partition is still there, fetches, and fetches at the offset of the request.
 
 A follower whose log ends after its leader's is out of range. It asks where the leader's log ends, and cuts its own
-there; until 2.0.0 the broker halts instead, unless unclean elections are permitted.
+there; until 2.0.0 the broker halts instead, unless unclean elections are permitted. If the leader's log has become
+longer meanwhile, it asks where that begins, and fetches again.
 
 Left out: retries after a while, quotas.
 
@@ -137,7 +138,7 @@ class Followed(NamedTuple):
         if design.match_fetch_epoch and asked.current_leader_epoch != state.leader_epoch:
             return self
         if answer.error is Errors.OFFSET_OUT_OF_RANGE:
-            return OutOfRange(OffsetQuestion(_current(state, design)))
+            return OutOfRange(OffsetQuestion(current_leader_epoch=_current(state, design)))
         if answer.error is not Errors.NONE:
             return self._refused(answer.error, asked.current_leader_epoch, design)
         if answer.diverging_epoch is not None:
@@ -156,18 +157,20 @@ class Followed(NamedTuple):
 
     def take_end_offset(
         self, asked: OffsetQuestion, answer: OffsetAnswer, permits_unclean: bool, design: ReplicationDesign
-    ) -> Followed | Halts:
-        """The leader has said where its log ends [fetchOffsetAndTruncate, handleOffsetOutOfRange]."""
+    ) -> Followed | OutOfRange | Halts:
+        """The leader has said where its log ends, or begins [fetchOffsetAndTruncate, handleOffsetOutOfRange]."""
         state = self.state
         if state is None:
             return self
         if answer.error is not Errors.NONE:
             return self._refused(answer.error, asked.current_leader_epoch, design)
-        if answer.end_offset < self.log.end_offset:
+        if asked.earliest:
+            return Followed(self.log, self._fetching_from(self.log, self.log.end_offset, design))
+        if answer.offset < self.log.end_offset:
             if design.halt_out_of_range and not permits_unclean:
-                return Halts(answer.end_offset)
-            return self._truncated(answer.end_offset, True, design)
-        return Followed(self.log, self._fetching_from(self.log, self.log.end_offset, design))
+                return Halts(answer.offset)
+            return self._truncated(answer.offset, True, design)
+        return OutOfRange(asked._replace(earliest=True))
 
     def _at_high_watermark(self, answer: FetchedPartition) -> UnifiedLog:
         return self.log.with_high_watermark(answer.high_watermark)

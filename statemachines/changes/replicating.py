@@ -60,6 +60,16 @@ class ReplicationDesign(Releases):
     )
     join_at_epoch_start = truncating.JOIN_AT_EPOCH_START
     note_epoch_on_lead = truncating.PERSIST_EPOCH_ON_LEAD
+    fetch_time_in_sync_only = since(
+        "3.3.0",
+        "A leader that leads on in another epoch takes only members of the ISR for having fetched just now",
+        provenance=Provenance(
+            by_source=(
+                Line("0.10.2.0", "Partition.scala", "makeLeader", 159),
+                Line("3.3.0", "Replica.scala", "resetReplicaState", 127),
+            )
+        ),
+    )
     members_may_idle = since(
         "2.1.0",
         "A member of the ISR at the leader's log end stays, even if it has not fetched for long",

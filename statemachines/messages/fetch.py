@@ -44,8 +44,9 @@ class EpochQuestion(NamedTuple):
 
 
 class OffsetQuestion(NamedTuple):
-    """ListOffsets: where does your log end?"""
+    """ListOffsets: where does your log end, or begin?"""
 
+    earliest: bool = False
     current_leader_epoch: LeaderEpoch | None = None
     """The follower's; None until 2.0."""
 
@@ -71,7 +72,7 @@ class OffsetAnswer(NamedTuple):
     """The answer to ListOffsets."""
 
     error: Errors
-    end_offset: Offset
+    offset: Offset
 
 
 PartitionQuestion: TypeAlias = FetchPartition | EpochQuestion | OffsetQuestion

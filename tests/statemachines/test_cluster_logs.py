@@ -143,8 +143,11 @@ def test_a_consumer_reads_from_an_offset_on() -> None:
     cluster.settle()
     assert cluster.consume("t", 0, 1) == ["b", "c"]
     assert cluster.consume("t", 0, 3) == []
+    cluster.hold_fetches(2)
+    cluster.produce("t", 0, "d", acks=1)
+    assert cluster.consume("t", 0, 4) == [], "not committed"
     with pytest.raises(ValueError, match="OFFSET_OUT_OF_RANGE"):
-        cluster.consume("t", 0, 4)
+        cluster.consume("t", 0, 5)
     with pytest.raises(ValueError, match="NOT_LEADER"):
         cluster.consume("t", 0, at=2)
     with pytest.raises(ValueError, match="broker 9"):
