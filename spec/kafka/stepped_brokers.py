@@ -39,6 +39,7 @@ from statemachines.messages.fetch import (
     EpochQuestion,
     FetchedPartition,
     FetchPartition,
+    FollowerResponse,
     OffsetAnswer,
     OffsetQuestion,
     PartitionAnswer,
@@ -217,10 +218,24 @@ class SteppedBrokers:
     def _deliver(self, follower: BrokerId, leader: BrokerId) -> dict[str, Any]:
         plane = self._brokers[follower].data_plane
         asked = plane.exchanges[leader].request.questions[0][1]
+        if self._brokers[leader].is_running:
+            plane.exchanges[leader] = self._sent_now(plane.exchanges[leader], self._brokers[leader])
         plane.receive(leader)
         if isinstance(asked, EpochQuestion):  # the thread fetches in the same round
             self._fetch_in_the_same_round(follower, leader)
         return self._sent(follower, leader)
+
+    @staticmethod
+    def _sent_now(exchange: Exchange, leader: Broker) -> Exchange:
+        """The response has what is in the leader's file when it is sent, which here is when it is delivered."""
+        ((_, asked),) = exchange.request.questions
+        assert exchange.response is not None
+        ((_, answer),) = exchange.response.answers
+        if not isinstance(asked, FetchPartition) or not isinstance(answer, FetchedPartition):
+            return exchange
+        log = leader.data_plane.partitions[T0].log
+        records = log.records[asked.fetch_offset : asked.fetch_offset + len(answer.records)]
+        return exchange._replace(response=FollowerResponse(((T0, answer._replace(records=records)),)))
 
     def _drop(self, follower: BrokerId, leader: BrokerId) -> dict[str, Any]:
         exchange = self._brokers[follower].data_plane.exchanges.pop(leader)
@@ -325,6 +340,8 @@ class SteppedBrokers:
         plane, hosted = broker.data_plane, broker.replica_manager.state.all_partitions.get(T0)
         mine = plane.partitions.get(T0)
         its: dict[str, Any] = {"role": "none"}
+        if hosted is not None and not hosted.online:
+            hosted = None
         if hosted is not None:
             its |= self._of_hosted(broker, hosted)
         if mine is not None:

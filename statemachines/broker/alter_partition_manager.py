@@ -202,9 +202,17 @@ class AlterPartitionManager:
         if response.errorCode is Errors.NONE:
             for partition, proposed in in_flight.proposed:
                 if partition in outcomes:
-                    self.state.unsent_isr_updates.pop(partition)
+                    self.state.unsent_isr_updates.pop(partition, None)
                     self._complete(partition, proposed, outcomes[partition])
         return True
+
+    def clear_pending(self, partition: TopicPartition) -> None:
+        """LeaderAndIsr has overtaken a proposal, which is forgotten, sent or not [2.7 and 2.8].
+
+        If the leader proposes another one, and the reply to the first arrives then, the second is forgotten unsent.
+        The partition stays pending until the next LeaderAndIsr [KAFKA-12686].
+        """
+        self.state.unsent_isr_updates.pop(partition, None)
 
     # The end of a proposal.
 

@@ -97,6 +97,8 @@ class Broker:
             if self.design.alter_partition
             else ZkAlterPartitionManager(self.replica_manager)
         )
+        if isinstance(self.isr_changes, AlterPartitionManager) and self.settings.design.clear_pending:
+            self.data_plane.clear_pending = self.isr_changes.clear_pending
         self._awaits_isrs = False
         """It has asked the controller for ISR changes, and waits for the reply."""
         self._lacking: dict[TopicPartition, None] = {}

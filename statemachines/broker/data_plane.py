@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from election.ids import BrokerId
 from statemachines.broker.hosted_partition import HostedPartition
@@ -47,8 +47,6 @@ from statemachines.messages.topic_partition import TopicName, TopicPartition
 __all__ = ["Appended", "ChangedKeys", "DataPlane", "Exchange", "Halted", "Settings", "Truncated"]
 
 V = TypeVar("V")
-
-UNKNOWN: Final = Errors.UNKNOWN_TOPIC_OR_PARTITION
 
 
 class Appended(NamedTuple):
@@ -164,6 +162,8 @@ class DataPlane:
         """The partitions that fetcher threads ask for."""
         self.exchanges: dict[BrokerId, Exchange] = {}
         """By leader, the request under way."""
+        self.clear_pending: Callable[[TopicPartition], object] = lambda _: None
+        """LeaderAndIsr has overtaken a change of the ISR."""
         self._waiting: dict[TopicPartition, list[tuple[Offset, Produced]]] = {}
         """The producers that wait, each with the high watermark that it waits for."""
         self._last_environment = Environment(broker, self.design, settings.now())
@@ -229,11 +229,13 @@ class DataPlane:
             before: its role until now.
         """
         hosted, its = self.hosted.all_partitions[partition], self._environment(partition)
+        self.clear_pending(partition)
         new_leader = not before.is_led_by(self.broker)
         self._put(partition, self.partitions[partition].make_leader(hosted, its, new_leader))
 
     def make_follower(self, partition: TopicPartition) -> None:
         """The broker no longer leads."""
+        self.clear_pending(partition)
         self.partitions[partition] = self.partitions[partition].make_follower()
         self._complete(partition)
 
@@ -258,28 +260,31 @@ class DataPlane:
 
     def append(self, partition: TopicPartition, produced: Produced) -> None:
         """A producer sends a record."""
-        hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)
-        if hosted is None or mine is None:
-            refused: Errors | None = self._unknown(partition)
-        else:
-            all_in_sync = produced.acks in (-1, "all")
-            after = mine.append(hosted, self._environment(partition), (produced.value,), all_in_sync)
-            refused = after if isinstance(after, Errors) else None
-            if isinstance(after, Partition):
-                self._waiting.setdefault(partition, []).append((after.log.end_offset, produced))
-                if not all_in_sync:
-                    self._waiting[partition].pop()
-                    produced.offset = mine.log.end_offset if produced.acks == 1 else None
-                self._put(partition, after)
+        refused = self._append(partition, produced)
         if produced.acks != 0:
             produced.error = refused
 
+    def _append(self, partition: TopicPartition, produced: Produced) -> Errors | None:
+        """Append a record; the reason if that is refused."""
+        if (error := self._unserved(partition)) is not None:
+            return error
+        mine, waits = self.partitions[partition], produced.acks in (-1, "all")
+        hosted = self.hosted.all_partitions[partition]
+        after = mine.append(hosted, self._environment(partition), (produced.value,), waits)
+        if isinstance(after, Errors):
+            return after
+        if waits:
+            self._waiting.setdefault(partition, []).append((after.log.end_offset, produced))
+        elif produced.acks == 1:
+            produced.offset = mine.log.end_offset
+        self._put(partition, after)
+        return None
+
     def consume(self, partition: TopicPartition, offset: Offset) -> tuple[Any, ...] | Errors:
         """What a consumer reads from an offset on: up to the high watermark."""
-        hosted = self.hosted.all_partitions.get(partition)
-        if hosted is None:
-            return self._unknown(partition)
-        if not hosted.is_led_by(self.broker):
+        if (error := self._unserved(partition)) is not None:
+            return error
+        if not self.hosted.all_partitions[partition].is_led_by(self.broker):
             return Errors.NOT_LEADER_OR_FOLLOWER
         log = self.partitions[partition].log
         if not 0 <= offset <= log.end_offset:
@@ -335,20 +340,24 @@ class DataPlane:
 
     def answer_to(self, partition: TopicPartition, replica: BrokerId, asked: PartitionQuestion) -> PartitionAnswer:
         """The answer to a question of a follower, which changes nothing yet."""
-        hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)
+        error = self._unserved(partition)
+        if error is not None:
+            match asked:
+                case FetchPartition():
+                    return FetchedPartition(error)
+                case EpochQuestion():
+                    return EpochAnswer(error, EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET))
+                case OffsetQuestion():
+                    return OffsetAnswer(error, UNDEFINED_EPOCH_OFFSET)
+        mine, hosted = self.partitions[partition], self.hosted.all_partitions[partition]
+        its = self._environment(partition)
         match asked:
             case FetchPartition():
-                if hosted is None or mine is None:
-                    return FetchedPartition(UNKNOWN)
-                return mine.read(hosted, self._environment(partition), replica, asked)
+                return mine.read(hosted, its, replica, asked)
             case EpochQuestion():
-                if hosted is None or mine is None:
-                    return EpochAnswer(UNKNOWN, EpochEndOffset(UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET))
-                return mine.end_of_epoch(hosted, self._environment(partition), asked)
+                return mine.end_of_epoch(hosted, its, asked)
             case OffsetQuestion():
-                if hosted is None or mine is None:
-                    return OffsetAnswer(UNKNOWN, UNDEFINED_EPOCH_OFFSET)
-                return mine.end_of_log(hosted, self._environment(partition), asked)
+                return mine.end_of_log(hosted, its, asked)
 
     def advance(self, partition: TopicPartition) -> None:
         """Raise the high watermark, if that is possible now."""
@@ -485,10 +494,15 @@ class DataPlane:
 
     # Parts.
 
-    def _unknown(self, partition: TopicPartition) -> Errors:
-        """The error for a client that asks for a partition which is not here."""
+    def _unserved(self, partition: TopicPartition) -> Errors | None:
+        """Why a client that asks for a partition gets no answer: the broker does not host it, or it is offline."""
+        hosted = self.hosted.all_partitions.get(partition)
+        if hosted is not None and not hosted.online:
+            return Errors.KAFKA_STORAGE_ERROR
+        if hosted is not None and partition in self.partitions:
+            return None
         known = self.metadata_cache.partition_info(partition) is not None
-        return Errors.NOT_LEADER_OR_FOLLOWER if known else UNKNOWN
+        return Errors.NOT_LEADER_OR_FOLLOWER if known or hosted is not None else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def _environment(self, partition: TopicPartition) -> Environment:
         last, its, alive = self._last_environment, self.settings, self.metadata_cache.state.alive_brokers
@@ -539,7 +553,7 @@ class DataPlane:
         left = []
         for required, produced in self._waiting.pop(partition):
             if hosted is None or mine is None:
-                outcome: Errors | None = UNKNOWN
+                outcome: Errors | None = Errors.UNKNOWN_TOPIC_OR_PARTITION
             else:
                 outcome = mine.outcome(hosted, self._environment(partition), required)
             if outcome is None:

@@ -106,6 +106,19 @@ class ReplicationDesign(Releases):
             )
         ),
     )
+    clear_pending = KafkaChange(
+        sentence="LeaderAndIsr makes the leader forget the change of the ISR that it has proposed",
+        before=False,
+        since={"2.7.0": True, "3.0.0": False},
+        tickets=("KAFKA-12686",),
+        provenance=Provenance(
+            by_source=(
+                Line("2.7.0", "Partition.scala", "makeLeader", 598),
+                Line("2.8.2", "Partition.scala", "makeLeader", 585),
+                Line("3.0.0", "Partition.scala", "makeLeader", 517),
+            )
+        ),
+    )
     forget_on_error = until(
         "2.4.0",
         "A leader that answers a fetch with an error forgets the follower's log end",

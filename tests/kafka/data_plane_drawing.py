@@ -22,6 +22,7 @@ class Leadership(NamedTuple):
     leader_epoch: int
     isr: tuple[int, ...]
     partition_epoch: int
+    replicas: tuple[int, ...]
 
 
 class Drawing:
@@ -34,11 +35,12 @@ class Drawing:
 
     def __init__(self, chance: Random, release: str) -> None:
         self._chance, self._release = chance, Release(release)
-        self._brokers = chance.choice((2, 2, 3))
+        self._brokers = chance.choice((2, 3, 3))
         self._replicas = [*range(1, self._brokers + 1)]
         chance.shuffle(self._replicas)
         self._running: set[int] = set()
-        self._decided = [Leadership(self._replicas[0], 0, tuple(self._replicas), 1)]
+        everyone = tuple(self._replicas)
+        self._decided = [Leadership(self._replicas[0], 0, everyone, 1, everyone)]
         self._values = 0
 
     def case(self) -> Case:
@@ -49,7 +51,7 @@ class Drawing:
         return Case(
             brokers=self._brokers,
             commands=commands,
-            min_insync_replicas=self._chance.choice((1, 1, 2)),
+            min_insync_replicas=self._chance.choice((1, 1, 1, 2, 3)),
             unclean=self._chance.random() < 0.7,
         )
 
@@ -76,6 +78,8 @@ class Drawing:
             (self._expire, 2),
             (self._answer_isr, 4),
             (self._run_scheduled, 1),
+            (self._round_of_an_earlier_epoch, 2),
+            (self._write, 1),
         )
         (kind,) = self._chance.choices([each for each, _ in kinds], [weight for _, weight in kinds])
         return kind()
@@ -109,10 +113,13 @@ class Drawing:
     def _elect(self) -> Iterator[Command]:
         last = self._decided[-1]
         leader = self._one_that_runs()
-        others = [each for each in self._replicas if each != leader]
+        if self._chance.random() < 0.3 and last.leader in self._running:
+            leader = last.leader
+        moved = self._chance.random() < 0.15
+        others = [each for each in self._replicas if each != leader and not (moved and self._chance.random() < 0.5)]
         isr = (leader, *(each for each in others if self._chance.random() < 0.6))
         epoch = last.leader_epoch + self._chance.choice((1, 1, 1, 2))
-        self._decided.append(Leadership(leader, epoch, isr, last.partition_epoch + 3))
+        self._decided.append(Leadership(leader, epoch, isr, last.partition_epoch + 3, (leader, *others)))
         for broker in self._replicas:
             if broker in self._running and self._chance.random() < 0.7:
                 yield self._leader_and_isr(broker, self._decided[-1])
@@ -132,7 +139,7 @@ class Drawing:
             leader_epoch=which.leader_epoch,
             isr=[*which.isr],
             partition_epoch=which.partition_epoch,
-            replicas=self._replicas,
+            replicas=[*which.replicas],
             live=live,
         )
 
@@ -157,6 +164,40 @@ class Drawing:
 
     def _part_of_a_round(self) -> Iterator[Command]:
         yield command(self._chance.choice(("send", "handle", "handle", "deliver", "deliver", "drop")), **self._pair())
+
+    def _round_of_an_earlier_epoch(self) -> Iterator[Command]:
+        """The leader leads on in a later epoch, while a request or its response is under way."""
+        pair, last = self._pair(), self._decided[-1]
+        if pair["leader"] not in self._running:
+            return
+        leader = pair["leader"]
+        later = Leadership(leader, last.leader_epoch + 1, (leader,), last.partition_epoch + 3, last.replicas)
+        yield command("send", **pair)
+        before = self._chance.random() < 0.5
+        if before:
+            yield command("handle", **pair)
+        self._decided.append(later)
+        if self._chance.random() < 0.7:
+            yield self._leader_and_isr(leader, later)
+        if not before:
+            yield command("handle", **pair)
+        if self._chance.random() < 0.7:
+            yield self._leader_and_isr(pair["follower"], later)
+        yield command("deliver", **pair)
+
+    def _write(self) -> Iterator[Command]:
+        """Someone else writes the state in ZooKeeper."""
+        if self._release < Release("2.7"):
+            last = self._decided[-1]
+            self._decided[-1] = last._replace(partition_epoch=last.partition_epoch + 2)
+            yield command(
+                "zk",
+                leader=last.leader,
+                leader_epoch=last.leader_epoch,
+                isr=[*last.isr],
+                controller_epoch=1,
+                version=last.partition_epoch + 2,
+            )
 
     def _checkpoint(self) -> Iterator[Command]:
         if self._running:
@@ -185,7 +226,7 @@ class Drawing:
             case 0:
                 given = {"error": self._chance.choice(("INVALID_UPDATE_VERSION", "FENCED_LEADER_EPOCH"))}
             case 1:
-                given = {"request_error": "NOT_CONTROLLER"}
+                given = {"request_error": "STALE_BROKER_EPOCH"}
             case _:
                 others = [each for each in self._replicas if each != broker]
                 isr = (broker, *(each for each in others if self._chance.random() < 0.7))

@@ -187,7 +187,16 @@ class Requests extends Kafka {
     }
 
     private List fetch(Broker broker, int follower, asked) {
-        def read = fetched(broker, follower, asked)
+        def read
+        try {
+            read = fetched(broker, follower, asked)
+        } catch (RuntimeException failed) {
+            if (failed.class.simpleName != 'NotAssignedReplicaException') {  // until 0.11
+                throw failed
+            }
+            read = [error: Errors.forCode((short) -1), records: MemoryRecords.EMPTY, hw: -1L, highWatermark: -1L,
+                    logStartOffset: -1L]
+        }
         def diverging = since(2, 7) ? held(read.divergingEpoch) : null
         def answer = [
             kind: 'fetch', error: read.error.name(), high_watermark: since(0, 11) ? read.highWatermark : read.hw,
