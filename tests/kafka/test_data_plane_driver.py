@@ -41,10 +41,9 @@ def start(*brokers: int) -> list[Command]:
 
 def lead(leader: int, epoch: int, *, to: Sequence[int] = BROKERS, isr: Sequence[int] = BROKERS) -> list[Command]:
     """Brokers hear who leads; the partition epoch is the leader epoch."""
-    told: Mapping[str, Any] = dict(
-        leader=leader, leader_epoch=epoch, partition_epoch=epoch, controller_epoch=1, isr=isr, replicas=BROKERS
-    )
-    return [command("leader_and_isr", broker=broker, live=BROKERS, **told) for broker in to]
+    epochs = {"leader_epoch": epoch, "partition_epoch": epoch, "controller_epoch": 1}
+    known: Mapping[str, Any] = {"leader": leader, "isr": isr, "replicas": BROKERS, "live": BROKERS}
+    return [command("leader_and_isr", broker=broker, **epochs, **known) for broker in to]
 
 
 def append(broker: int, value: str, acks: int) -> list[Command]:

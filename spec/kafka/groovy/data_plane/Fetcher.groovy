@@ -35,7 +35,8 @@ class Fetcher extends Kafka {
     private final SynchronousQueue orders = new SynchronousQueue()
     private final SynchronousQueue events = new SynchronousQueue()
     private Thread worker
-    private boolean closed, halts
+    private boolean closed
+    private Halted exit
 
     Fetcher(Broker broker, int number, source, manager) {
         this.broker = broker
@@ -86,19 +87,20 @@ class Fetcher extends Kafka {
         field(thread, 'partitionMapLock').locked
     }
 
-    /** Whether it ends its broker's process. */
-    boolean halts() {
-        halts || failure?.class?.simpleName == 'FatalExitError'
+    /** Whether it has ended its broker's process. */
+    boolean isHalted() {
+        failure?.class?.simpleName in ['FatalExitError', 'Halted']
     }
 
-    /** In 0.10 it reads the topic's configuration when it must truncate; it halts if unclean elections are disabled. */
+    /** In 0.10 it reads the topic's configuration if it must truncate, and exits if unclean elections are disabled. */
     static void readsConfig() {
         def fetcher = CURRENT.get()
-        if (fetcher != null && !fetcher.broker.unclean) {
-            fetcher.halts = true
-            throw new IllegalStateException('the process ends here')
+        if (fetcher != null && !fetcher.broker.unclean && !since(0, 11)) {
+            throw fetcher.exit = new Halted()
         }
     }
+
+    static class Halted extends RuntimeException { }
 
     /** The leader's response leaves it: what the leader reads is read now. */
     void send() {
@@ -110,6 +112,9 @@ class Fetcher extends Kafka {
 
     /** Runs until it waits for a response or has nothing more to do. */
     void run() {
+        if (failure != null) {
+            return
+        }
         if (worker == null) {
             worker = Thread.startDaemon("fetcher of $broker.id from $leader") { work() }
         }
@@ -160,6 +165,9 @@ class Fetcher extends Kafka {
         while (orders.take() != ENDED) {
             try {
                 invoke(thread, 'doWork')
+                if (exit != null) {
+                    throw exit
+                }
                 events.put(ENDED)
             } catch (Throwable ends) {
                 events.put(ends)
