@@ -5,7 +5,7 @@ import java.nio.file.StandardOpenOption
 import org.apache.kafka.common.record.*
 import org.apache.kafka.common.utils.Time
 
-/** A case: brokers in directories of their own, a clock, and ZooKeeper's node. Nothing runs but what a command runs. */
+/** A case: brokers with their directories, a clock, and ZooKeeper's node. Nothing runs but what a command runs. */
 class Cluster extends Kafka {
     private static final File HOME = new File(System.getProperty('java.io.tmpdir'), 'brokers')
 
@@ -61,8 +61,8 @@ class Cluster extends Kafka {
 
     Map state() {
         [
-            brokers: brokers.sort().collectEntries { id, broker -> ["$id".toString(), Observation.of(broker, requests)] },
-            files: (1..size).collectEntries { ["$it".toString(), Observation.files(directory(it))] },
+            brokers: brokers.collectEntries { id, broker -> [id, Observation.of(broker)] }.sort(),
+            files: (1..size).collectEntries { [it, Observation.files(directory(it))] },
             *: since(2, 7) ? [:] : [zookeeper: [*: zookeeper.state ?: [:], partition_epoch: zookeeper.version]],
         ]
     }
