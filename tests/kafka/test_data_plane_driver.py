@@ -150,6 +150,19 @@ def test_a_crash_loses_the_end_of_the_log(stepped: Stepped, release: str) -> Non
     assert steps[-1].state["files"]["1"]["replication-offset-checkpoint"] == 2
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("unclean", [False, True])
+@pytest.mark.parametrize("release", [each for each in OLDER if Release(each) < Release("2.0.0")])
+def test_a_follower_ahead_of_its_leader(stepped: Stepped, release: str, unclean: bool) -> None:
+    """Its fetch is out of range, and it cuts its log at the leader's end, or halts if unclean elections are off."""
+    ahead = [*append(1, "m0", 1), *fetch(2, 1) * 3, command("crash", broker=1, keep=0), *start(1), *lead(1, 1)]
+    steps = run(stepped(release), STARTED, ahead, fetch(2, 1), fetch(2, 1, "handle", "deliver"), unclean=unclean)
+    *_, out_of_range, asks, listed, ends = (step.answer for step in steps)
+    assert (out_of_range["error"], asks["request"]["kind"]) == ("OFFSET_OUT_OF_RANGE", "list_offsets")
+    assert (listed["error"], listed["offset"]) == ("NONE", 0)
+    assert ("halted" in ends, values(steps[-1], 2)) == ((False, []) if unclean else (True, ["m0"]))
+
+
 @each_release
 def test_the_same_again(stepped: Stepped, release: str) -> None:
     """A case has one outcome; a connection that is lost leaves nothing behind."""

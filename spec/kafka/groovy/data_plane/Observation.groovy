@@ -20,7 +20,7 @@ class Observation extends Kafka {
             fetch: fetcher == null ? null : ofFetcher(fetcher),
             *: since(2, 3) ? [failed: hasFailed(broker)] : [:],
             *: since(2, 7) ? [isr_requests: broker.isrRequests.collect { Requests.isrAsked(it.request) }] : [:],
-            scheduled: broker.scheduled.keySet().toList(),
+            scheduled: broker.scheduled.keySet().findAll { it =~ /^(leader-epoch|send-alter)/ }.toList(),
             waiting: broker.producers.findAll { it.error == null }*.value,
             completed: broker.producers.findAll { it.error != null }.collect { [it.value, it.offset, it.error] },
         ]
