@@ -2,6 +2,7 @@ package data_plane
 
 import java.nio.channels.FileChannel
 import java.nio.file.StandardOpenOption
+import org.apache.kafka.common.protocol.Errors
 import org.apache.kafka.common.record.*
 import org.apache.kafka.common.utils.Time
 
@@ -112,7 +113,11 @@ class Cluster extends Kafka {
             zookeeper.put(command, command.partition_epoch)
         }
         requests.updateMetadata(broker, command.live, command.controller_epoch)
-        [error: requests.leaderAndIsr(broker, command)]
+        try {
+            [error: requests.leaderAndIsr(broker, command)]
+        } catch (RuntimeException failed) {  // KafkaApis responds with its error
+            [error: Errors.forException(failed).name(), failure: failed.toString()]
+        }
     }
 
     private Map send(Fetcher fetcher) {
