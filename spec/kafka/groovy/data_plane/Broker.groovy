@@ -73,6 +73,12 @@ class Broker extends Kafka {
             *(0..4).collect { purgatory() }, topicConfigs, isrManager(), cluster.zookeeper.client,
             { -> -1L } as Function0, DirectoryEventHandler?.NOOP)
         replace(replicas, 'replicaFetcherManager', fetcherManager())
+        if (!since(0, 11)) {  // it has made its own
+            for (name in ['delayedProducePurgatory', 'delayedFetchPurgatory']) {
+                field(field(replicas, name), 'expirationReaper').initiateShutdown()
+                replace(replicas, name, purgatory())
+            }
+        }
     }
 
     private configOf(File directory, Cluster cluster) {
