@@ -18,7 +18,8 @@ There is one partition. Nothing runs but what a command runs, so a case has one 
                             if that ends the process, died if it ends the fetcher
     checkpoint, flush       broker                    writes both checkpoints; the log
     shrink                  broker                    looks for followers that have been out of sync for too long
-    run_scheduled           broker                    runs what waits for a thread, as the state's `scheduled` says
+    run_scheduled           broker                    runs what waits for a thread; the state's `scheduled` names what
+                            writes leader epochs (3.9) or sends a request for another ISR again
     advance                 milliseconds
     answer_isr              broker, error, isr, leader_epoch, partition_epoch, request_error: how the controller
                             responds to the oldest request, since 2.7

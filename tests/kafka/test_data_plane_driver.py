@@ -41,15 +41,9 @@ def start(*brokers: int) -> list[Command]:
 
 def lead(leader: int, epoch: int, *, to: Sequence[int] = BROKERS, isr: Sequence[int] = BROKERS) -> list[Command]:
     """Brokers hear who leads; the partition epoch is the leader epoch."""
-    told: Mapping[str, Any] = {
-        "leader": leader,
-        "leader_epoch": epoch,
-        "partition_epoch": epoch,
-        "controller_epoch": 1,
-        "isr": isr,
-        "replicas": BROKERS,
-    }
-    return [command("leader_and_isr", broker=broker, live=BROKERS, **told) for broker in to]
+    epochs = {"leader_epoch": epoch, "partition_epoch": epoch, "controller_epoch": 1}
+    known: Mapping[str, Any] = {"leader": leader, "isr": isr, "replicas": BROKERS, "live": BROKERS}
+    return [command("leader_and_isr", broker=broker, **epochs, **known) for broker in to]
 
 
 def append(broker: int, value: str, acks: int) -> list[Command]:
@@ -154,6 +148,19 @@ def test_a_crash_loses_the_end_of_the_log(stepped: Stepped, release: str) -> Non
     steps = run(stepped(release), STARTED, append(1, "m0", 1), append(1, "m1", 1), fetch(2, 1) * 4, lost)
     assert values(steps[-1], 1) == ["m0"]
     assert steps[-1].state["files"]["1"]["replication-offset-checkpoint"] == 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("unclean", [False, True])
+@pytest.mark.parametrize("release", [each for each in OLDER if Release(each) < Release("2.0.0")])
+def test_a_follower_ahead_of_its_leader(stepped: Stepped, release: str, unclean: bool) -> None:
+    """Its fetch is out of range, and it cuts its log at the leader's end, or halts if unclean elections are off."""
+    ahead = [*append(1, "m0", 1), *fetch(2, 1) * 3, command("crash", broker=1, keep=0), *start(1), *lead(1, 1)]
+    steps = run(stepped(release), STARTED, ahead, fetch(2, 1), fetch(2, 1, "handle", "deliver"), unclean=unclean)
+    *_, out_of_range, asks, listed, ends = (step.answer for step in steps)
+    assert (out_of_range["error"], asks["request"]["kind"]) == ("OFFSET_OUT_OF_RANGE", "list_offsets")
+    assert (listed["error"], listed["offset"]) == ("NONE", 0)
+    assert ("halted" in ends, values(steps[-1], 2)) == ((False, []) if unclean else (True, ["m0"]))
 
 
 @each_release

@@ -54,39 +54,47 @@ class Broker extends Kafka {
         unclean = cluster.unclean
         config = configOf(directory, cluster)
         version = since(3, 3) ? { -> config.interBrokerProtocolVersion() } as Function0 : null
-        def quotaType = QuotaType$FollowerReplication$.MODULE$
-        quota = make(ReplicationQuotaManager, make(ReplicationQuotaManagerConfig, Long.MAX_VALUE, 11, 1), metrics, quotaType, time)
+        quota = make(
+            ReplicationQuotaManager, make(ReplicationQuotaManagerConfig, Long.MAX_VALUE, 11, 1), metrics,
+            QuotaType$FollowerReplication$.MODULE$, time)
         def statistics = since(0, 11) ? make(BrokerTopicStats) : null
         def failures = make(LogDirFailureChannel, 1)
         def topicConfigs = [config: { Object... any -> new Properties() }].asType(ConfigRepository ?: Map)
         logs = make(
             LogManager, [directory] as File[], seq([directory]), seq([]), map([:]), topicConfigs, logConfig(),
-            make(CleanerConfig, false), 1, NEVER, NEVER, *([NEVER as long] * 5), scheduler(), since(2, 8) ? true : make(BrokerState), statistics, failures, time,
+            make(CleanerConfig, false), 1, NEVER, NEVER, *([NEVER as long] * 5), scheduler(),
+            since(2, 8) ? true : make(BrokerState), statistics, failures, time,
             make(ProducerStateManagerConfig, 1, false), version?.apply())
         invoke(logs, 'startup', NO_TOPICS)
         cache = make(ZkMetadataCache ?: MetadataCache, id, version?.apply())
         replicas = make(
-            ReplicaManager, config, metrics, time, scheduler(), logs, new AtomicBoolean(), quota, quotaManagers(), statistics, cache, failures,
+            ReplicaManager, config, metrics, time, scheduler(), logs, new AtomicBoolean(), quota,
+            since(1) ? make(nested(QuotaFactory, 'QuotaManagers'), quota) : null, statistics, cache, failures,
             *(0..4).collect { purgatory() }, topicConfigs, isrManager(), cluster.zookeeper.client,
             { -> -1L } as Function0, DirectoryEventHandler?.NOOP)
         replace(replicas, 'replicaFetcherManager', fetcherManager())
+        if (!since(0, 11)) {  // it has made its own
+            for (name in ['delayedProducePurgatory', 'delayedFetchPurgatory']) {
+                field(field(replicas, name), 'expirationReaper').initiateShutdown()
+                replace(replicas, name, purgatory())
+            }
+        }
     }
 
     private configOf(File directory, Cluster cluster) {
         def properties = [
-            'broker.id': "$id", 'log.dirs': "$directory", 'zookeeper.connect': 'none:1', 'log.cleaner.enable': 'false',
-            'log.index.size.max.bytes': '64', 'replica.fetch.wait.max.ms': '0', 'replica.fetch.backoff.ms': '0',
-            'min.insync.replicas': "$cluster.minInsyncReplicas", 'unclean.leader.election.enable': "$cluster.unclean",
-            'replica.lag.time.max.ms': "$cluster.lagTimeMax", 'auto.leader.rebalance.enable': 'false',
+            'broker.id': id, 'log.dirs': directory, 'zookeeper.connect': 'none:1', 'log.cleaner.enable': false,
+            'log.index.size.max.bytes': 64, 'replica.fetch.wait.max.ms': 0, 'replica.fetch.backoff.ms': 0,
+            'min.insync.replicas': cluster.minInsyncReplicas, 'unclean.leader.election.enable': unclean,
+            'replica.lag.time.max.ms': cluster.lagTimeMax,
         ].collectEntries { name, value -> [name, value.toString()] }
         CONFIGS.computeIfAbsent(properties) { KafkaConfig.fromProps(it as Properties) }
     }
 
     private logConfig() {
-        make(
-            LogConfig, since(3) ? config.extractLogConfigMap()
-                : since(2, 8) ? LogConfig.extractLogConfigMap(config) : KafkaServer$.MODULE$.copyKafkaConfigToLog(config),
-            NO_TOPICS, Collections.emptySet())
+        def ofTopics = since(3) ? config.extractLogConfigMap() : since(2, 8) ? LogConfig.extractLogConfigMap(config)
+            : KafkaServer$.MODULE$.copyKafkaConfigToLog(config)
+        make(LogConfig, ofTopics, NO_TOPICS, Collections.emptySet())
     }
 
     /** Keeps tasks that run once; those that run periodically are commands here. */
@@ -107,18 +115,14 @@ class Broker extends Kafka {
         make(DelayedOperationPurgatory, 'purgatory', timer, id, 1000)
     }
 
-    private quotaManagers() {
-        since(1) ? make(nested(QuotaFactory, 'QuotaManagers'), quota) : null
-    }
-
     /** Since 2.7, what asks the controller for another ISR. */
     private isrManager() {
         if (!since(2, 7)) {
             return null
         }
         def channel = [
-            sendRequest: { builder, handler -> isrRequests << [request: builder.build(), handler: handler] }, start: { },
-            shutdown: { }].asType(NodeToControllerChannelManager ?: BrokerToControllerChannelManager)
+            sendRequest: { builder, handler -> isrRequests << [request: builder.build(), handler: handler] }
+        ].asType(NodeToControllerChannelManager ?: BrokerToControllerChannelManager)
         make(
             DefaultAlterPartitionManager ?: DefaultAlterIsrManager, channel, scheduler(), time, id,
             { -> -1L } as Function0, version)
@@ -144,7 +148,7 @@ class Broker extends Kafka {
 
     /** Its log, or null. */
     def log() {
-        held(invoke(logs, 'getLog', PARTITION, false))
+        held(since(1) ? logs.getLog(PARTITION, false) : logs.getLog(PARTITION))
     }
 
     /** Writes both checkpoints. */

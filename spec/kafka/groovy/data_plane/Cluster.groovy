@@ -2,10 +2,11 @@ package data_plane
 
 import java.nio.channels.FileChannel
 import java.nio.file.StandardOpenOption
+import org.apache.kafka.common.protocol.Errors
 import org.apache.kafka.common.record.*
 import org.apache.kafka.common.utils.Time
 
-/** A case: brokers in directories of their own, a clock, and ZooKeeper's node. Nothing runs but what a command runs. */
+/** A case: brokers with their directories, a clock, and ZooKeeper's node. Nothing runs but what a command runs. */
 class Cluster extends Kafka {
     private static final File HOME = new File(System.getProperty('java.io.tmpdir'), 'brokers')
 
@@ -30,6 +31,9 @@ class Cluster extends Kafka {
     /** Performs a command; its answer. */
     Map perform(Map command) {
         def broker = brokers[command.broker], fetcher = brokers[command.follower]?.fetchers?.get(command.leader)
+        if (command.broker != null && (broker != null) == (command.do == 'start')) {
+            return [impossible: broker == null ? 'the broker is down' : 'the broker is up']
+        }
         def answer = switch (command.do) {
             case 'start' -> start(command.broker)
             case 'stop' -> leave(broker) { broker.stop() }
@@ -58,8 +62,8 @@ class Cluster extends Kafka {
 
     Map state() {
         [
-            brokers: brokers.sort().collectEntries { id, broker -> ["$id".toString(), Observation.of(broker, requests)] },
-            files: (1..size).collectEntries { ["$it".toString(), Observation.files(directory(it))] },
+            brokers: brokers.collectEntries { id, broker -> [id, Observation.of(broker)] }.sort(),
+            files: (1..size).collectEntries { [it, Observation.files(directory(it))] },
             *: since(2, 7) ? [:] : [zookeeper: [*: zookeeper.state ?: [:], partition_epoch: zookeeper.version]],
         ]
     }
@@ -102,14 +106,18 @@ class Cluster extends Kafka {
     }
 
     private Map leaderAndIsr(Broker broker, Map command) {
-        if (command.partition_epoch > zookeeper.version) {
-            zookeeper.put(command, command.partition_epoch)
-        }
         if (broker.fetchers.values().any { it.blocks() }) {
             return [impossible: 'a fetcher holds the lock of its partitions while it waits for offsets']
         }
+        if (command.partition_epoch > zookeeper.version) {
+            zookeeper.put(command, command.partition_epoch)
+        }
         requests.updateMetadata(broker, command.live, command.controller_epoch)
-        [error: requests.leaderAndIsr(broker, command)]
+        try {
+            [error: requests.leaderAndIsr(broker, command)]
+        } catch (RuntimeException failed) {  // KafkaApis responds with its error
+            [error: Errors.forException(failed).name(), failure: failed.toString()]
+        }
     }
 
     private Map send(Fetcher fetcher) {
@@ -123,18 +131,17 @@ class Cluster extends Kafka {
     /** What a fetcher has sent, or why it has not. */
     private Map sent(Fetcher fetcher) {
         def answer = [request: fetcher?.request == null ? null : requests.described(fetcher.request)]
-        if (fetcher?.halts()) {
-            answer.halted = true
-        } else if (fetcher?.failure != null) {
-            answer.died = fetcher.failure.toString()
-        }
-        answer
+        fetcher?.failure == null ? answer
+            : answer + (fetcher.halted ? [halted: true] : [died: fetcher.failure.toString()])
     }
 
     private Map handle(Fetcher fetcher) {
-        def leader = brokers[fetcher?.leader]
-        if (fetcher?.request == null || fetcher.response != null || leader == null) {
-            return [impossible: leader == null ? 'the leader is down' : 'no request is under way']
+        if (fetcher?.request == null || fetcher.response != null) {
+            return [impossible: 'no request is under way']
+        }
+        def leader = brokers[fetcher.leader]
+        if (leader == null) {
+            return [impossible: 'the leader is down']
         }
         fetcher.response = requests.handle(leader, fetcher.broker.id, fetcher.request)
         fetcher.response.first()

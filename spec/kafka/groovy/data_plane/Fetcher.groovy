@@ -9,7 +9,7 @@ import org.apache.kafka.common.errors.*
 import org.apache.kafka.common.internals.*
 import org.apache.kafka.common.requests.*
 import org.apache.kafka.common.utils.*
-import scala.Option
+import scala.Function0
 
 /**
  * A replica fetcher thread of Kafka's.
@@ -35,14 +35,15 @@ class Fetcher extends Kafka {
     private final SynchronousQueue orders = new SynchronousQueue()
     private final SynchronousQueue events = new SynchronousQueue()
     private Thread worker
-    private boolean closed, halts
+    private boolean closed
+    private Halted exit
 
     Fetcher(Broker broker, int number, source, manager) {
         this.broker = broker
         leader = source.id()
         def wire = [
-            sendRequest: { builder -> delivered(builder.build(), null) },
-            brokerEndPoint: { -> source }, initiateClose: { -> }, close: { ->  }].asType(BlockingSend ?: Map)
+            sendRequest: { builder -> delivered(builder.build()) }, brokerEndPoint: { -> source },
+            initiateClose: { -> }, close: { -> }].asType(BlockingSend ?: Map)
         thread = subclass(
             ReplicaFetcherThread, [start: { -> }, awaitShutdown: { -> close() }],
             "follower-${broker.id}".toString(), number, source, broker.config, broker.replicas, broker.metrics,
@@ -58,7 +59,7 @@ class Fetcher extends Kafka {
     private endPoint(wire) {
         make(
             RemoteLeaderEndPoint, '', wire, make(FetchSessionHandler, make(LogContext, ''), leader), broker.config,
-            broker.replicas, QuotaFactory.UnboundedQuota$.MODULE$, broker.version, { -> -1L } as scala.Function0)
+            broker.replicas, QuotaFactory.UnboundedQuota$.MODULE$, broker.version, { -> -1L } as Function0)
     }
 
     /** What asks the leader in 0.10: it keeps the request until it is polled. */
@@ -86,19 +87,20 @@ class Fetcher extends Kafka {
         field(thread, 'partitionMapLock').locked
     }
 
-    /** Whether it ends its broker's process. */
-    boolean halts() {
-        halts || failure?.class?.simpleName == 'FatalExitError'
+    /** Whether it has ended its broker's process. */
+    boolean isHalted() {
+        failure?.class?.simpleName in ['FatalExitError', 'Halted']
     }
 
-    /** In 0.10 it reads the topic's configuration when it must truncate; it halts if unclean elections are disabled. */
+    /** In 0.10 it reads the topic's configuration before it truncates, and exits if unclean elections are off. */
     static void readsConfig() {
         def fetcher = CURRENT.get()
-        if (fetcher != null && !fetcher.broker.unclean) {
-            fetcher.halts = true
-            throw new IllegalStateException('the process ends here')
+        if (fetcher != null && !fetcher.broker.unclean && !since(0, 11)) {
+            throw fetcher.exit = new Halted()
         }
     }
+
+    static class Halted extends RuntimeException { }
 
     /** The leader's response leaves it: what the leader reads is read now. */
     void send() {
@@ -110,6 +112,9 @@ class Fetcher extends Kafka {
 
     /** Runs until it waits for a response or has nothing more to do. */
     void run() {
+        if (failure != null) {
+            return
+        }
         if (worker == null) {
             worker = Thread.startDaemon("fetcher of $broker.id from $leader") { work() }
         }
@@ -160,6 +165,9 @@ class Fetcher extends Kafka {
         while (orders.take() != ENDED) {
             try {
                 invoke(thread, 'doWork')
+                if (exit != null) {
+                    throw exit
+                }
                 events.put(ENDED)
             } catch (Throwable ends) {
                 events.put(ends)
@@ -168,15 +176,16 @@ class Fetcher extends Kafka {
         }
     }
 
-    /** In its thread: the response to a request. */
-    private delivered(asked, ClientRequest inOld) {
+    /** In its thread: the response to a request; in 0.10 with the client's own form of the request. */
+    private delivered(asked, ClientRequest inOld = null) {
         def body = LOST
         if (!closed) {
             events.put(asked)
             body = orders.take()
         }
         if (inOld != null) {
-            return make(ClientResponse, inOld.makeHeader(), inOld.destination(), body == LOST, body == LOST ? null : body)
+            def received = body == LOST ? null : body
+            return make(ClientResponse, inOld.makeHeader(), inOld.destination(), received == null, received)
         }
         if (body == LOST) {
             throw new DisconnectException()

@@ -25,7 +25,8 @@ import scala.collection.JavaConverters
  */
 @CompileStatic
 abstract class Kafka {
-    private static final int RELEASE = number(AppInfoParser.version.split(/\./)*.toInteger() as int[])
+    private static final List<Integer> NUMBERS = AppInfoParser.version.split(/\./)*.toInteger()
+    private static final int RELEASE = 100 * NUMBERS[0] + NUMBERS[1]
     private static final Map<List, Class> SUBCLASSES = new ConcurrentHashMap()
     private static final Map<List, Method> METHODS = new ConcurrentHashMap()
     private static final Map<List, Field> FIELDS = new ConcurrentHashMap()
@@ -38,12 +39,8 @@ abstract class Kafka {
     }
 
     /** Whether this release is that one or a later one. */
-    static boolean since(int... release) {
-        RELEASE >= number(release)
-    }
-
-    private static int number(int... release) {
-        (0..2).inject(0) { int before, int each -> 100 * before + (each < release.length ? release[each] : 0) }
+    static boolean since(int major, int minor = 0) {
+        RELEASE >= 100 * major + minor
     }
 
     /** An object made by its longest constructor. */
@@ -73,7 +70,7 @@ abstract class Kafka {
         constructor.newInstance((values << methods) as Object[])
     }
 
-    /** Calls a method, also if it is private or Scala has given it a longer name: the one with the most parameters. */
+    /** Calls the method with most parameters, also if it is private or Scala has given it a longer name. */
     static Object invoke(Object object, String name, Object... given) {
         def method = METHODS.computeIfAbsent([object.class, name]) {
             def all = types(object.class).collectMany { it.declaredMethods.toList() }
@@ -173,7 +170,8 @@ abstract class Kafka {
             : type.name.startsWith('scala.Function') ? { Object... any -> null }.asType(type) : null
     }
 
-    // Scala's collections. Groovy would look at all their members, and with Scala 2.11 Java's introspection does not end.
+    // Scala's collections, by static calls: Groovy would look at all their members, and with Scala 2.11 Java's
+    // introspection does not end.
 
     static scala.collection.Seq seq(Collection of) {
         JavaConverters.asScalaBufferConverter(of as List).asScala().toSeq()

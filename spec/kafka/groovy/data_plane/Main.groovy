@@ -16,7 +16,8 @@ class Main {
         if (log.hasProperty('level')) {
             log.level = log.level.OFF
         }
-        answers.println(JSON.writeValueAsString([ready: AppInfoParser.version, java: System.getProperty('java.version')]))
+        def about = [ready: AppInfoParser.version, java: System.getProperty('java.version')]
+        answers.println(JSON.writeValueAsString(about))
         answers.flush()
         System.in.eachLine('UTF-8') { line ->
             answers.println(JSON.writeValueAsString(answered(JSON.readValue(line, Map))))
@@ -33,7 +34,7 @@ class Main {
                     [answer: cluster.perform(command), state: cluster.state()]
                 } catch (Throwable failed) {
                     failed.printStackTrace()
-                    System.err.println("command $number, $command: $failed".replaceAll(/\s+/, ' '))  // as the last line
+                    System.err.println("command $number, $command: $failed".replaceAll(/\s+/, ' '))
                     Runtime.runtime.halt(1)
                 }
             }

@@ -1,14 +1,15 @@
 package data_plane
 
+import groovy.transform.CompileStatic
 import java.nio.file.Files
 
 /** What can be seen of the brokers, in memory and on disk; what a release does not have is left out. */
 class Observation extends Kafka {
-    private static final CHECKPOINTS = ['replication-offset-checkpoint', 'recovery-point-offset-checkpoint']
-    private static final EPOCHS = 'leader-epoch-checkpoint'
+    private static final List<String> OFFSETS = ['replication-offset-checkpoint', 'recovery-point-offset-checkpoint']
+    private static final String EPOCHS = 'leader-epoch-checkpoint'
 
     /** A running broker. */
-    static Map of(Broker broker, Requests requests) {
+    static Map of(Broker broker) {
         def log = broker.log(), partition = broker.partition()
         def fetcher = broker.fetchers.values().find { it.fetchState() != null }
         [
@@ -17,9 +18,9 @@ class Observation extends Kafka {
             *: log == null ? [:] : ofLog(log),
             high_watermark: partition == null || log == null ? null : highWatermark(broker.id, partition, log),
             fetch: fetcher == null ? null : ofFetcher(fetcher),
-            *: since(2, 3) ? [failed: broker.replicas.replicaFetcherManager().failedPartitions().contains(Broker.PARTITION)] : [:],
-            *: since(2, 7) ? [isr_requests: broker.isrRequests.collect { requests.isrAsked(it.request) }] : [:],
-            scheduled: broker.scheduled.keySet().toList(),
+            *: since(2, 3) ? [failed: hasFailed(broker)] : [:],
+            *: since(2, 7) ? [isr_requests: broker.isrRequests.collect { Requests.isrAsked(it.request) }] : [:],
+            scheduled: broker.scheduled.keySet().findAll { it =~ /^(leader-epoch|send-alter)/ }.toList(),
             waiting: broker.producers.findAll { it.error == null }*.value,
             completed: broker.producers.findAll { it.error != null }.collect { [it.value, it.offset, it.error] },
         ]
@@ -27,9 +28,8 @@ class Observation extends Kafka {
 
     private static Map ofHosted(int id, partition) {
         def leader = held(partition.leaderReplicaIdOpt())
-        def isr = since(2, 8) ? (since(3) ? partition.partitionState() : partition.isrState()) : null
-        def replicas = list(field(
-            partition, since(2, 3) ? 'remoteReplicasMap' : since(1, 1) ? 'allReplicasMap' : 'assignedReplicaMap').values())
+        def isr = since(3) ? partition.partitionState() : since(2, 7) ? partition.isrState() : null
+        def replicas = since(2, 3) ? 'remoteReplicasMap' : since(1, 1) ? 'allReplicasMap' : 'assignedReplicaMap'
         [
             role: leader == id ? 'leader' : leader == null ? 'none' : 'follower',
             leader: leader,
@@ -39,8 +39,8 @@ class Observation extends Kafka {
                 : list(partition.inSyncReplicas())*.brokerId()).sort(),
             *: isr != null ? [maximal_isr: list(isr.maximalIsr()).sort()] : [:],
             *: since(2) ? [leader_epoch_start_offset: held(field(partition, 'leaderEpochStartOffsetOpt'))] : [:],
-            remote_replicas: replicas.findAll { it.brokerId() != id }.sort { it.brokerId() }
-                .collectEntries { ["${it.brokerId()}".toString(), ofReplica(it)] },
+            remote_replicas: list(field(partition, replicas).values()).findAll { it.brokerId() != id }
+                .collectEntries { [it.brokerId(), ofReplica(it)] }.sort(),
         ]
     }
 
@@ -56,13 +56,17 @@ class Observation extends Kafka {
         ]
     }
 
+    private static boolean hasFailed(Broker broker) {
+        broker.replicas.replicaFetcherManager().failedPartitions().contains(Broker.PARTITION)
+    }
+
     private static Map ofLog(log) {
-        def cache = since(0, 11) ? held(log.leaderEpochCache()) : null
+        def epochs = since(0, 11) ? list(held(log.leaderEpochCache()).epochEntries()) : null
         [
             log: list(log.logSegments()).collectMany { Requests.values(it.log()) },
             end_offset: log.logEndOffset(),
             recovery_point: log.recoveryPoint(),
-            *: cache == null ? [:] : [epochs: list(cache.epochEntries()).collect { [field(it, 'epoch'), field(it, 'startOffset')] }],
+            *: epochs == null ? [:] : [epochs: epochs.collect { [field(it, 'epoch'), field(it, 'startOffset')] }],
         ]
     }
 
@@ -81,20 +85,27 @@ class Observation extends Kafka {
         ]
     }
 
-    /** A broker's files: for each file the numbers in it, null if the file is missing. */
+    /** The numbers in a broker's files; null for a file that is missing. */
+    @CompileStatic
     static Map files(File directory) {
-        CHECKPOINTS.collectEntries { [it, offset(new File(directory, it))] } + (
-            since(0, 11) ? [(EPOCHS): entries(new File(directory, "$Broker.PARTITION/$EPOCHS"))] : [:])
+        def seen = [:]
+        for (name in OFFSETS) {
+            seen[name] = lines(new File(directory, name))?.find()?.last()
+        }
+        if (since(0, 11)) {
+            seen[EPOCHS] = lines(new File(new File(directory, Broker.PARTITION.toString()), EPOCHS))
+        }
+        seen
     }
 
-    /** The offset of the partition in a checkpoint: the line after the version and the number of partitions. */
-    private static offset(File file) {
-        entries(file)?.find()?.last()
+    /** The numbers in a checkpoint's lines, after its version and the number of lines. */
+    @CompileStatic
+    private static List<List<Long>> lines(File file) {
+        file.exists() ? Files.readAllLines(file.toPath()).drop(2).collect { numbers(it) } : null
     }
 
-    private static List<List> entries(File file) {
-        file.exists() ? Files.readAllLines(file.toPath()).drop(2).collect { line ->
-            line.split(' ').findAll { it.number }*.toLong()
-        } : null
+    @CompileStatic
+    private static List<Long> numbers(String line) {
+        line.split(' ').findAll { it.number }*.toLong()
     }
 }

@@ -61,9 +61,11 @@ class Requests extends Kafka {
         def nodes = given.replicas.collect { new Node(it, 'broker', 1) } as Set
         def request = make(
             nested(LeaderAndIsrRequest, 'Builder'), latest('LEADER_AND_ISR'), CONTROLLER, given.controller_epoch, -1L,
-            *(since(2, 4) ? [[state], topicIds] : [new HashMap([(Broker.PARTITION): state])]), nodes, controllerType()).build()
+            *(since(2, 4) ? [[state], topicIds] : [new HashMap([(Broker.PARTITION): state])]), nodes,
+            controllerType()).build()
         def response = invoke(broker.replicas, 'becomeLeaderOrFollower', 1, request, broker.cache)
-        outcomes(response).collect { it instanceof Errors ? it : Errors.forCode(it) }.find { it != Errors.NONE }?.name() ?: 'NONE'
+        def errors = outcomes(response).collect { it instanceof Errors ? it : Errors.forCode(it) }
+        (errors - Errors.NONE).find()?.name() ?: 'NONE'
     }
 
     /** The errors in a response to LeaderAndIsr. */
@@ -116,8 +118,9 @@ class Requests extends Kafka {
         invoke(
             broker.replicas, 'appendRecords', 1000L, (short) acks, false, true,
             since(3) ? AppendOrigin.CLIENT : since(2, 4) ? nested(AppendOrigin, 'Client$').MODULE$ : null,
-            map([(Broker.PARTITION): records(value, broker.time.milliseconds())]), respond as Function1, { } as Function1,
-            RequestLocal?.NoCaching(), since(3) ? field(broker.replicas, 'defaultActionQueue') : null, map([:]))
+            map([(Broker.PARTITION): records(value, broker.time.milliseconds())]), respond as Function1,
+            { } as Function1, RequestLocal?.NoCaching(),
+            since(3) ? field(broker.replicas, 'defaultActionQueue') : null, map([:]))
         if (acks == -1) {
             broker.producers << producer
         }
@@ -125,10 +128,11 @@ class Requests extends Kafka {
     }
 
     private records(String value, long time) {
-        def bytes = value.bytes
-        since(0, 11)
-            ? MemoryRecords.withRecords(since(3) ? Compression.NONE : CompressionType.NONE, SimpleRecord.newInstance(time, bytes))
-            : MemoryRecords.withRecords(Record.create(time, null, bytes))
+        if (!since(0, 11)) {
+            return MemoryRecords.withRecords(Record.create(time, null, value.bytes))
+        }
+        def uncompressed = since(3) ? Compression.NONE : CompressionType.NONE
+        MemoryRecords.withRecords(uncompressed, SimpleRecord.newInstance(time, value.bytes))
     }
 
     /** What a consumer reads from an offset on. */
@@ -177,7 +181,11 @@ class Requests extends Kafka {
         since(2, 1) ? field(asked, 'timestamp') : asked
     }
 
-    /** A leader handles a request: what it responds, and that as a response, which reads its log when it is called. */
+    /**
+     * A leader handles a request: what it responds, and what makes this a response.
+     *
+     * The latter reads the records, as Kafka's network thread does when it sends the response (KAFKA-18723).
+     */
     List handle(Broker broker, int follower, request) {
         switch (kindOf(request)) {
             case 'fetch' -> fetch(broker, follower, question(request))
@@ -213,9 +221,8 @@ class Requests extends Kafka {
         def partition = since(3) ? TopicIdPartition.newInstance(topicId, Broker.PARTITION) : Broker.PARTITION
         def isolation = since(3) ? FetchIsolation.of(replica, IsolationLevel.READ_UNCOMMITTED)
             : since(0, 11) ? IsolationLevel.READ_UNCOMMITTED : null
-        def parameters = [0L, replica, 1, ANY_BYTES, false, isolation]
-        def asking = since(3)
-            ? [make(FetchParams, latest('FETCH'), replica, -1L, 0L, 1, ANY_BYTES, isolation)] : parameters
+        def asking = since(3) ? [make(FetchParams, latest('FETCH'), replica, -1L, 0L, 1, ANY_BYTES, isolation)]
+            : [0L, replica, 1, ANY_BYTES, false, isolation]
         invoke(
             broker.replicas, 'fetchMessages', *asking, seq([new Tuple2(partition, asked)]),
             QuotaFactory.UnboundedQuota$.MODULE$, respond)
@@ -236,8 +243,8 @@ class Requests extends Kafka {
             if (diverging != null) {
                 data.divergingEpoch = diverging
             }
-            return FetchResponse.of(
-                Errors.NONE, 0, 0, new LinkedHashMap([(TopicIdPartition.newInstance(topicId, Broker.PARTITION)): data]))
+            def partition = TopicIdPartition.newInstance(topicId, Broker.PARTITION)
+            return FetchResponse.of(Errors.NONE, 0, 0, new LinkedHashMap([(partition): data]))
         }
         def data = make(
             nested(FetchResponse, 'PartitionData'), read.error, read.error.code(), highWatermark, -1L,
@@ -251,8 +258,8 @@ class Requests extends Kafka {
             def found = topics.first().partitions().first()
             def all = nested(OffsetForLeaderEpochResponseData, 'OffsetForLeaderTopicResultCollection').newInstance()
             all.addAll(topics*.duplicate())
-            def response = make(OffsetsForLeaderEpochResponse, filled(OffsetForLeaderEpochResponseData, [topics: all]))
-            return [epochEnd(Errors.forCode(found.errorCode()), found), { response }]
+            def data = filled(OffsetForLeaderEpochResponseData, [topics: all])
+            return [epochEnd(Errors.forCode(found.errorCode()), found), { make(OffsetsForLeaderEpochResponse, data) }]
         }
         def found = ofPartition(broker.replicas.lastOffsetForLeaderEpoch(map(request.epochsByTopicPartition())))
         [epochEnd(found.error(), found), { OffsetsForLeaderEpochResponse.newInstance([(Broker.PARTITION): found]) }]
@@ -269,8 +276,10 @@ class Requests extends Kafka {
             if (since(2, 3)) {
                 def found = held(broker.replicas.fetchOffsetForTimestamp(
                     Broker.PARTITION, timestamp(asked), scala.Option.apply(null), currentLeaderEpoch(asked), true))
-                offset = found?.offset ?: offset
-                epoch = found?.leaderEpoch?.orElse(-1) ?: -1
+                if (found != null) {
+                    offset = found.offset
+                    epoch = found.leaderEpoch.orElse(-1)
+                }
             } else {  // as KafkaApis
                 broker.replicas.getLeaderReplicaIfLocal(Broker.PARTITION)
                 def log = broker.log()
@@ -285,7 +294,7 @@ class Requests extends Kafka {
 
     private static Optional currentLeaderEpoch(asked) {
         def epoch = field(asked, 'currentLeaderEpoch')
-        epoch instanceof Optional ? epoch : Optional.ofNullable(epoch)
+        epoch instanceof Optional ? epoch : Optional.of(epoch)
     }
 
     private listOffsetsResponse(Errors error, long offset, int epoch) {
