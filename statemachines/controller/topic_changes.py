@@ -147,8 +147,9 @@ class TopicChanges(TopicDeletionManager):
     def _delete_topics(self, topics: tuple[TopicName, ...]) -> Calls:
         if not topics:
             return ()
-        moving = {partition.topic for partition in self.context.state.partitions_being_reassigned}
-        self.mark_topic_ineligible_for_deletion(topic for topic in topics if topic in moving)
+        busy = self.context.state.partitions_being_reassigned | self.elections_in_progress
+        waiting = {partition.topic for partition in busy}
+        self.mark_topic_ineligible_for_deletion(topic for topic in topics if topic in waiting)
         return self.enqueue_topics_for_deletion(topics)
 
     STACK_FRAMES: ClassVar[StackFrames] = (
