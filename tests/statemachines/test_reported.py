@@ -223,6 +223,60 @@ def test_topics_are_not_deleted_by_default_until_0_11(release: str, topic: bool,
     assert (cluster.partitions() != {}, there(cluster, delete_topics_topic_path("t"))) == (topic, request)
 
 
+@rows("release, refused", [("2.8", False), ("3.0", True), ("3.9", True)])
+def test_a_topic_that_never_led_is_deleted_by_the_tool_only(release: str, refused: bool) -> None:
+    """KAFKA-12596: since 3.0 the tool asks a broker, and none knows a topic that has never had a leader."""
+    cluster = with_topic(release)
+    cluster.create_topic("u", {0: (9,)})
+    cluster.settle()
+    if refused:
+        with pytest.raises(ValueError, match="topic u cannot be deleted: the controller's broker does not know it"):
+            cluster.delete_topic("u")
+    else:
+        cluster.delete_topic("u")
+    assert there(cluster, delete_topics_topic_path("u")) is not refused
+
+
+def test_a_topic_is_deleted_while_there_is_no_controller() -> None:
+    """The client asks again until there is one."""
+    cluster = with_topic("3.9", (2, 3), controller=1)
+    cluster.crash(1)
+    assert cluster.controller is None
+    cluster.delete_topic("t")
+    cluster.settle()
+    assert cluster.partitions() == {}
+
+
+@rows("release", ["0.10.1", "2.8", "3.9"])
+def test_a_topic_is_placed_on_the_brokers_that_the_controllers_broker_knows(release: str) -> None:
+    """From UpdateMetadata, so a broker that has just died still gets replicas."""
+    cluster = with_topic(release)
+    cluster.crash(3)
+    placed = {}
+    for topic in ("u", "v"):
+        cluster.create_topic(topic, partitions=3, replication_factor=1)
+        placed[topic] = [cluster.partition(topic, number).assignment.replicas for number in range(3)]
+        cluster.settle()
+    assert placed == {"u": [(1,), (2,), (3,)], "v": [(1,), (2,), (1,)]}
+
+
+@rows("release, leader", [("0.10.1", 2), ("0.10.2", 2), ("0.11", 1), ("3.9", 1)])
+def test_a_failed_election_keeps_leaders_from_being_rebalanced(release: str, leader: int) -> None:
+    """Until 0.10.2, if one of its partitions has never had a leader. A process that restarts has forgotten it."""
+    cluster = with_topic(release, controller=3)
+    cluster.create_topic("n", {0: (9,)})
+    cluster.settle()
+    cluster.elect([T0, ("n", 0)])
+    cluster.settle()
+    cluster.crash(1)
+    cluster.settle()
+    cluster.restart(1)
+    cluster.settle()
+    cluster.rebalance()
+    cluster.settle()
+    assert cluster.partition("t", 0).leader == leader
+
+
 @rows("release, refused", [("2.0", False), ("2.1", True), ("3.9", True)])
 def test_a_deletion_is_refused_where_topics_cannot_be_deleted(release: str, refused: bool) -> None:
     cluster = with_topic(release, delete_topic_enable=False)
