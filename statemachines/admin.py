@@ -2,7 +2,9 @@
 
 An administrator's client sends a request, if the release has one for it. Otherwise the release's tool writes a node:
 
-    create_topic, delete_topic   a request, in every release
+    create_topic                 a request, in every release
+    delete_topic                 a request, in every release; until 2.8 the tool can also write the node, even if the
+                                 controller's broker does not know the topic
     create_partitions            a request since 1.0 (KIP-195)
     elect                        a request since 2.2 (KIP-183)
     reassign                     a request since 2.4 (KIP-455); kafka-reassign-partitions.sh sends it since 2.6
@@ -11,6 +13,10 @@ A replica of a new topic may be assigned to an unknown broker: Kafka does not ch
 other than of unclean elections, brokers' own configurations, policies, quotas, internal topics; a topic without any
 replicas, or with negative broker ids, which requests permit; the default numbers of partitions and replicas; and the
 client, which asks again while there is no controller: here a topic is created or deleted without one.
+
+Long names are left out, too. From 0.10.2 to 2.2.1 a topic of more than 213 characters cannot be deleted, because the
+directory of a deleted log gets too long a name; since 1.0 the log directory goes offline [KAFKA-4893, fixed in 2.2.2
+and 2.3.0].
 
 [AdminUtils.scala, AdminZkClient.scala, AdminManager.scala, ZkAdminManager.scala, KafkaApis.scala,
 ReassignPartitionsCommand.scala, PreferredReplicaLeaderElectionCommand.scala; 0.10.1 to 3.9]
@@ -57,6 +63,9 @@ class AdminDesign(NamedTuple):
     delete_topic_enable: Annotated[bool, administration.DELETE_TOPIC_ENABLE] = administration.DELETE_TOPIC_ENABLE.now
     refuse_disabled_deletion: Annotated[bool, administration.REFUSE_DISABLED_DELETION] = (
         administration.REFUSE_DISABLED_DELETION.now
+    )
+    refuse_uncached_deletion: Annotated[bool, administration.REFUSE_UNCACHED_DELETION] = (
+        administration.REFUSE_UNCACHED_DELETION.now
     )
     check_targets: Annotated[bool, administration.CHECK_TARGETS] = administration.CHECK_TARGETS.now
     elect_by_request: Annotated[bool, administration.ELECT_BY_REQUEST] = administration.ELECT_BY_REQUEST.now

@@ -323,6 +323,12 @@ class Cluster:
             return frozenset()
         return frozenset(each.topic for each in self.brokers[self.controller].metadata_cache.state.partition_states)
 
+    def _alive_brokers(self) -> frozenset[BrokerId]:
+        """The brokers in the metadata cache of the controller's broker; while there are none, the registered ones."""
+        if self.controller not in self.live:
+            return self._registered()
+        return self.brokers[self.controller].metadata_cache.state.alive_brokers or self._registered()
+
     def _need_topic(self, name: object) -> None:
         """Refuse an unknown topic."""
         topics = sorted(self._topics())
@@ -443,9 +449,10 @@ class Cluster:
     ) -> None:
         """An administrator creates a topic, with given replicas or with a number of them.
 
-        With numbers, the replicas are placed on the registered brokers as Kafka does
-        (`election.assign_replicas_to_brokers`). Kafka draws start index and shift at random; here they are 0, so that
-        the first of the brokers leads partition 0.
+        With numbers, the replicas are placed as Kafka does (`election.assign_replicas_to_brokers`), on the brokers
+        that the controller's broker knows from UpdateMetadata. While it knows none, Kafka refuses; here they are
+        placed on the registered brokers. Kafka draws start index and shift at random; here they are 0, so that the
+        first of the brokers leads partition 0.
 
         Args:
             name: its name.
@@ -461,7 +468,7 @@ class Cluster:
                 broker still knows it, though it is deleted; since 3.1, its deletion is requested; Kafka does not
                 allow the name; since 2.3, partitions are not numbered from 0 on; they have unequal numbers of
                 replicas; a broker occurs twice, or is no broker id; there are no partitions, no replicas, or more
-                replicas than registered brokers; some of these brokers have racks, and others have none; both
+                replicas than such brokers; some of these brokers have racks, and others have none; both
                 replicas and numbers are given. Nothing has happened.
         """
         _require_integers(
@@ -469,7 +476,7 @@ class Cluster:
         )
         if replicas is None and partitions is not None and replication_factor is not None:
             replicas = assign_replicas_to_brokers(
-                sorted(self._registered()),
+                sorted(self._alive_brokers()),
                 partitions,
                 replication_factor,
                 racks=self._racks,
@@ -541,9 +548,14 @@ class Cluster:
         Where topics cannot be deleted, the request is written until 2.0; the controller removes it since 0.10.2.
 
         Raises:
-            ValueError: there is no such topic; since 2.1, topics cannot be deleted. Nothing has happened.
+            ValueError: there is no such topic; since 2.1, topics cannot be deleted; since 3.0, the controller's
+                broker does not know the topic from UpdateMetadata, as before its first leader and during its
+                deletion. Nothing has happened.
         """
         self._need_topic(name)
+        is_asked = self._admin.refuse_uncached_deletion and self.controller in self.live
+        if is_asked and name not in self._cached_topics():
+            raise ValueError(f"topic {name} cannot be deleted: the controller's broker does not know it")
         if self._admin.refuse_disabled_deletion and not self._deletes:
             raise ValueError(f"topic {name} cannot be deleted: delete.topic.enable is false")
         if (path := delete_topics_topic_path(name)) not in self.zookeeper.state.nodes:

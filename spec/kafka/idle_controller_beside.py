@@ -21,13 +21,9 @@ other: Kafka iterates hash maps, one partition after the other.
 
 In 0.10 there is no queue: ZkEventThread's listeners do all the work, and a separate thread deletes topics. The test
 calls both directly, the deletions after each listener (`java/control/from-0.10.2/.../ControllerRunner.java`). Gauges
-are read after each command. We do not follow 0.10 in two cases, for which a controller would need state for this
-release alone. Nothing is compared after either:
-
-    an election by node fails, since one of its            all of them count as in progress until the next failover:
-    partitions has never had a leader                      no other begins, and leaders are not rebalanced
-    a deletion fails, since a replica has no state, or     the thread has ended: no topic is deleted before the next
-    only the request for it is left of the topic           failover, at the earliest
+are read after each command. In one case we do not follow 0.10, and nothing is compared after it: a deletion fails,
+since a replica has no state, or only the request for it is left of the topic. Then the thread has ended, and no topic
+is deleted before the next failover, at the earliest. Here a controller has no such thread.
 
 A controller of 0.10 that has resigned keeps some knowledge (`KEPT`) that ours has dropped. Neither uses it again.
 """
@@ -151,7 +147,7 @@ class IdleControllerBeside(ControllerBeside):
 
     def _seen(self) -> dict[str, Any]:
         queue = [waiting_event(event) for event in self.queue] if self.controller.is_running else []
-        return super()._seen() | {"queue": queue}
+        return super()._seen() | {"queue": queue, "being_elected": self.processor.elections_in_progress}
 
     def _servers(self) -> ZooKeeper:
         return self.zookeeper
@@ -202,6 +198,7 @@ def decoded_waiting_event(seen: Sequence[Any]) -> tuple[Any, ...]:
 
 SEEN: Final[Mapping[str, Callable[[Any], Any]]] = {
     **WHOLE,
+    "being_elected": WHOLE["being_reassigned"],
     "queue": lambda seen: list(map(decoded_waiting_event, seen)),
 }
 """Decoders for the observed state."""

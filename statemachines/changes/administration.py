@@ -15,6 +15,7 @@ __all__ = [
     "REFUSE_CACHED_TOPIC",
     "REFUSE_DISABLED_DELETION",
     "REFUSE_MARKED_TOPIC",
+    "REFUSE_UNCACHED_DELETION",
     "UNCLEAN_AT_ONCE",
     "UNCLEAN_AT_ONCE_OF_TOPIC",
     "UNCLEAN_BY_DEFAULT",
@@ -84,6 +85,16 @@ DELETE_TOPIC_ENABLE: Final = since(
     provenance=_of(
         Line("0.11.0.3", "KafkaConfig.scala", "DeleteTopicEnable", 182),
         Line("1.0.0", "KafkaConfig.scala", "DeleteTopicEnable", 185),
+    ),
+)
+REFUSE_UNCACHED_DELETION: Final = since(
+    "3.0.0",
+    "A topic is not deleted while the controller's broker does not know it from UpdateMetadata; before, the tool can "
+    "write its node in ZooKeeper",
+    "KAFKA-12596",
+    provenance=_of(
+        Line("2.8.2", "TopicCommand.scala", "deleteTopic", 498),
+        Line("3.0.0", "KafkaApis.scala", "handleDeleteTopicsRequest", 2025),
     ),
 )
 REFUSE_DISABLED_DELETION: Final = since(

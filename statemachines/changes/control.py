@@ -66,6 +66,7 @@ __all__ = [
     "REBALANCE_ELECTABLE",
     "REBALANCE_TOGETHER",
     "REBALANCE_WHILE_REASSIGNING",
+    "REMEMBER_ELECTIONS",
     "REMEMBER_EPOCH",
     "REMOVE_DISABLED_DELETIONS",
     "REMOVE_REASSIGNMENTS_TOGETHER",
@@ -311,12 +312,25 @@ LEADERLESS_LOSE_LEADER: Final = since(
 READ_ELECTIONS_FIRST: Final = until(
     "0.11.0.0",
     "A new controller reads the requested preferred elections before it elects other leaders: it "
-    "fails if one of the partitions has never led, and also elects for topics to be deleted",
+    "fails if one of the partitions has never led",
     provenance=Provenance(
         compared=SETTLED,
         by_source=(
             Line("0.10.2.2", "KafkaController.scala", "initializePreferredReplicaElection", 757),
             Line("0.11.0.0", "KafkaController.scala", "onControllerFailover", 278),
+        ),
+    ),
+)
+REMEMBER_ELECTIONS: Final = until(
+    "0.11.0.0",
+    "Preferred elections that have begun count as in progress until all their partitions have had a leader: "
+    "meanwhile leaders are not rebalanced, and only a new controller elects for them again, even for topics "
+    "to be deleted",
+    provenance=Provenance(
+        compared=SETTLED,
+        by_source=(
+            Line("0.10.2.2", "KafkaController.scala", "onPreferredReplicaElection", 660),
+            Line("0.11.0.0", "KafkaController.scala", "onPreferredReplicaElection", 581),
         ),
     ),
 )

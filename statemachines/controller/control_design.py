@@ -4,6 +4,8 @@ Not modelled, in older releases: until 1.0 the parent nodes of a partition's sta
 creation of the state had found them missing. Until 2.1 a batch also made requests for brokers that are not
 registered, and the channel manager dropped them [ControllerChannelManager.scala 401, 454, 86, 1.1.1]. Until 2.5 a
 replica that was added both with and without deletion was in two StopReplica requests [the same, 403, 554, 2.4.1].
+Until 0.10.2 the replicas in LeaderAndIsr and UpdateMetadata were a set, so five or more of them came in no order
+[KAFKA-5329; the same, 290, 319, 0.10.2.2].
 """
 
 from typing import Annotated, NamedTuple
@@ -67,6 +69,7 @@ class ControlDesign(NamedTuple):
     reset_context: Annotated[bool, control.RESET_CONTEXT] = control.RESET_CONTEXT.now
     delete_leftover: Annotated[bool, control.DELETE_LEFTOVER] = control.DELETE_LEFTOVER.now
     read_elections_first: Annotated[bool, control.READ_ELECTIONS_FIRST] = control.READ_ELECTIONS_FIRST.now
+    remember_elections: Annotated[bool, control.REMEMBER_ELECTIONS] = control.REMEMBER_ELECTIONS.now
     leaderless_lose_leader: Annotated[bool, control.LEADERLESS_LOSE_LEADER] = control.LEADERLESS_LOSE_LEADER.now
     drop_finished_reassignments: Annotated[bool, control.DROP_FINISHED_REASSIGNMENTS] = (
         control.DROP_FINISHED_REASSIGNMENTS.now

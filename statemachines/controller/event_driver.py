@@ -230,6 +230,9 @@ class EventDriver:
         self.channels: BrokerChannels = NoChannels() if channels is None else channels
         self.has_channels = False
         """Whether a failover has opened channels since construction or the last resignation."""
+        self.elections_in_progress: frozenset[TopicPartition] = frozenset()
+        """Until 0.10.2, the partitions of preferred elections that have begun and are not over. No system explores
+        them, so they are not in the context, as Kafka's are. [partitionsUndergoingPreferredReplicaElection]"""
         self.put = put
         self.handlers: ChangeHandlers = NoHandlers() if handlers is None else handlers
         self.delete_topic_enable = delete_topic_enable

@@ -11,14 +11,16 @@ It reads everything, and then resumes the work that its predecessor may have lef
 
 The lists of `failover` have the steps and their order; `STARTED_BY` and `STOPPED_BY` map each step to its calls here.
 Two things are not modelled. Until 1.0 a listener sets its watch in a step of its own, even if a later read sets it,
-too. And 0.10 uses the preferred elections of an early read, whereas here they are read again before they are held. If
-any step fails the broker triggers another election, and resigns if there is another controller already [elect].
+too. And 0.10 reads the preferred elections once, whereas here they are read again before they are held, without
+effect. If any step fails the broker triggers another election, and resigns if there is another controller already
+[elect].
 
 A controller that resigns forgets all of it. Requests that an interrupted event has left in the batches stay there: if
 that broker is elected again, every change of states that uses this batch fails [B21, open; `clear_batch` is a
 proposal]. Until 0.10.2 only the epoch was forgotten. The next failover reads the rest anew, but adds to the known
-reassignments: those that others have finished since begin again [B26, KAFKA-5310, 0.11]. Until 1.1 failed log
-directories were kept, even if other controllers had learned since that they were back.
+reassignments: those that others have finished since begin again [B26, KAFKA-5310, 0.11]. So it does to the preferred
+elections in progress. Until 1.1 failed log directories were kept, even if other controllers had learned since that
+they were back.
 
 [onControllerFailover, onControllerResignation, initializeControllerContext in KafkaController.scala, 3.9]
 """
@@ -70,6 +72,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         self.on_controller_resignation()
         self.context.reset_context()
         self.reassignment_targets.clear()
+        self.elections_in_progress = frozenset()
         self._clear_batches()
 
     def _clear_batches(self) -> None:
@@ -155,13 +158,24 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _initialize_preferred_replica_election(self) -> Calls:
         """In 0.10, read the elections early, and fail if one of the partitions has not led by then."""
-        read = self.get_preferred_replica_election(then(self._require_leaders))
+        read = self.get_preferred_replica_election(then(self._add_elections))
         return read if self.design.read_elections_first else ()
 
-    def _require_leaders(self, partitions: Sequence[TopicPartition]) -> None:
-        for partition in partitions:
-            if self.context.partition_replica_assignment(partition):
-                self.leadership_of(partition)
+    def _add_elections(self, partitions: Sequence[TopicPartition]) -> None:
+        """Count these elections as in progress, except those that are over [initializePreferredReplicaElection].
+
+        Raises:
+            EventFailed: a partition never had a leader; nothing has changed.
+        """
+        over = frozenset(each for each in partitions if not self._is_to_be_elected(each))
+        if self.design.remember_elections:
+            self.elections_in_progress = self.elections_in_progress.union(partitions) - over
+
+    def _is_to_be_elected(self, partition: TopicPartition) -> bool:
+        """Whether a partition is assigned, and another replica leads than the preferred one."""
+        if not self.context.partition_replica_assignment(partition):
+            return False
+        return self.leadership_of(partition).leader_and_isr.leader != self.preferred_replica(partition)
 
     def _initialize_zk_reassignment(self) -> Calls:
         """Until 2.3, read the reassignments from their node, the only place that has them."""
@@ -193,13 +207,18 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
         return self.maybe_resume_reassignments(sorted(moving - frozenset(resumed)))
 
     def _resume_preferred_replica_elections(self, partitions: Sequence[TopicPartition]) -> Calls:
-        """Elect for assigned partitions without their preferred leader, and, since 0.11, no pending deletion."""
+        """Elect for assigned partitions without their preferred leader, and without a pending deletion.
+
+        Until 0.10.2, elect for those that count as in progress. Their topics are then eligible for deletion.
+        """
+        if self.design.remember_elections:
+            elected = tuple(sorted(self.elections_in_progress))
+            self.context.state.topics_ineligible_for_deletion -= {partition.topic for partition in elected}
+            return self.elect_and_remove(elected)
         pending = tuple(
             partition
             for partition in partitions
-            if self.context.partition_replica_assignment(partition)
-            and self.leadership_of(partition).leader_and_isr.leader != self.preferred_replica(partition)
-            and (self.design.read_elections_first or not self.is_topic_queued_up_for_deletion(partition.topic))
+            if self._is_to_be_elected(partition) and not self.is_topic_queued_up_for_deletion(partition.topic)
         )
         return self.on_replica_election(pending, ElectionType.PREFERRED, ElectionTrigger.ZkTriggered)
 

@@ -11,7 +11,9 @@ ISR does not change. Three sources request this:
                                                  that it can lead
 
 Partitions with the right leader are skipped, whatever the source (since 2.2), and so are those of topics to be
-deleted. If one of the partitions never had a leader the event fails, and the node stays.
+deleted. If one of the partitions never had a leader the event fails, and the node stays. Until 0.10.2 all partitions
+of the event then count as in progress: leaders are not rebalanced, and other elections by node leave them out. Only a
+failover tries them again.
 
 Until 2.5 the rebalance also requested partitions whose preferred replica was not in sync, which failed. Until 2.3 the
 reply to an administrator was NONE if the preferred replica already led; until 2.1 there was only the node; until 2.0
@@ -201,8 +203,13 @@ class ReplicaLeaderElection(EventDriver):
         wanted = tuple(
             partition
             for partition in dict.fromkeys(partitions)
-            if not self.context.is_topic_queued_up_for_deletion(partition.topic)
+            if partition not in self.elections_in_progress
+            and not self.context.is_topic_queued_up_for_deletion(partition.topic)
         )
+        return self.elect_and_remove(wanted)
+
+    def elect_and_remove(self, wanted: tuple[TopicPartition, ...]) -> Calls:
+        """Elect for all of these, and delete the node [onPreferredReplicaElection, until 2.1]."""
         known = tuple(partition for partition in wanted if partition in self.context.state.partition_assignments)
         for partition in wanted:
             if partition not in known:
@@ -245,9 +252,12 @@ class ReplicaLeaderElection(EventDriver):
 
     def _remove_partitions(self, partitions: tuple[TopicPartition, ...], trigger: ElectionTrigger) -> Calls:
         """Delete the node, and expect another one [removePartitionsFromPreferredReplicaElection]."""
+        if self.design.remember_elections:
+            self.elections_in_progress |= frozenset(partitions)
         for partition in partitions:  # Kafka logs the outcome of each; it may throw
             self.leadership_of(partition)
             self.preferred_replica(partition)
+        self.elections_in_progress -= frozenset(partitions)
         if trigger is ElectionTrigger.AutoTriggered:
             return ()
         return (*self.zk_client.delete((PREFERRED_REPLICA_ELECTION,)), call(self._expect_election))
@@ -262,6 +272,8 @@ class ReplicaLeaderElection(EventDriver):
     def _rebalance(self, broker: BrokerId, preferring: tuple[TopicPartition, ...]) -> Calls:
         """Return leadership to a broker if others lead too many of its partitions, unless its disk has failed."""
         if self.context.state.partitions_being_reassigned and not self.design.rebalance_while_reassigning:
+            return ()
+        if self.elections_in_progress:
             return ()
         candidates = rebalance_candidates(
             broker,

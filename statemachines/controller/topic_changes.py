@@ -16,7 +16,11 @@ A topic with a partition under reassignment is marked ineligible before it is qu
 only. So it does not wait: deletion and reassignment continue side by side, until another controller takes over, which
 queues it first. This is Kafka's behaviour from 1.1 to 3.9.
 
-Left out: topic ids.
+Left out: topic ids, and what a controller remembers of a topic that an operator removes from ZooKeeper. Here it
+forgets everything. Until 1.1 Kafka keeps the leaders [KAFKA-8185, fixed in 2.0; TopicChange, KafkaController.scala
+1280, 1.1.1]. The next UpdateMetadata of all partitions fails and stays in the batch, and at the one after that the
+controller resigns. Meanwhile the removed partitions count as offline, and a topic that is created again gets the old
+leaders. Until 2.2 the topic also stays queued for deletion, if it was.
 
 [processTopicChange, processPartitionModifications, processTopicDeletion in KafkaController.scala, 3.9]
 """
@@ -147,8 +151,9 @@ class TopicChanges(TopicDeletionManager):
     def _delete_topics(self, topics: tuple[TopicName, ...]) -> Calls:
         if not topics:
             return ()
-        moving = {partition.topic for partition in self.context.state.partitions_being_reassigned}
-        self.mark_topic_ineligible_for_deletion(topic for topic in topics if topic in moving)
+        busy = self.context.state.partitions_being_reassigned | self.elections_in_progress
+        waiting = {partition.topic for partition in busy}
+        self.mark_topic_ineligible_for_deletion(topic for topic in topics if topic in waiting)
         return self.enqueue_topics_for_deletion(topics)
 
     STACK_FRAMES: ClassVar[StackFrames] = (

@@ -25,7 +25,7 @@ from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_controller import KafkaController
 from statemachines.controller.kafka_zk_client import Exists, ZkRequest, ZkResponse
 from statemachines.messages.control_requests import UpdateMetadataRequest
-from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.messages.zk_data import (
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
@@ -35,6 +35,7 @@ from statemachines.messages.zk_data import (
     delete_topics_topic_path,
     topic_path,
 )
+from statemachines.tables.replica import ReplicaDeletionStarted
 from statemachines.zookeeper.tree import ZkPath
 from tests.kafka.conftest import RealControllers
 from tests.kafka.event_sequences import SettledDrawing
@@ -131,6 +132,21 @@ IMBALANCED: list[ControlCommand] = [
     {"do": "die", "brokers": [2]},
     {"do": "register", "brokers": [2]},
     {"do": "leader_writes", "partition": "c-15", "isr": [4, 2]},
+]
+LED_BY_4_AGAIN: list[ControlCommand] = [
+    {"do": "die", "brokers": [2]},
+    {"do": "register", "brokers": [2]},
+    {"do": "leader_writes", "partition": "c-15", "isr": [4, 2]},
+]
+FAILED_ELECTION: list[ControlCommand] = [
+    *IMBALANCED,
+    {"do": "elect_by_node", "partitions": ["c-15", "h-15"]},
+    *LED_BY_4_AGAIN,
+]
+"""There is no partition h-15."""
+ELECTED_AGAIN: list[ControlCommand] = [
+    {"do": "withdraw", "path": PREFERRED_REPLICA_ELECTION},
+    {"do": "elect_by_node", "partitions": ["c-15"]},
 ]
 ELECTED_THOUGH_DELETED: list[ControlCommand] = [
     *(*IMBALANCED, {"do": "depose"}),
@@ -348,17 +364,48 @@ def test_until_0_10_no_topic_is_deleted_while_the_request_for_one_is_left(real_c
     assert delete_topics_topic_path("h") in ours.zookeeper.state.nodes
 
 
-def test_until_0_10_an_election_that_fails_is_under_way_until_the_next_failover(
+@pytest.mark.parametrize(
+    ("release", "then", "leader"),
+    [
+        ("0.10.2.2", [{"do": "rebalance"}], 4),
+        ("0.11.0.3", [{"do": "rebalance"}], 2),
+        ("0.10.2.2", ELECTED_AGAIN, 4),
+        ("0.11.0.3", ELECTED_AGAIN, 2),
+        ("0.10.2.2", [{"do": "vacate"}, *LED_BY_4_AGAIN, {"do": "rebalance"}], 2),
+    ],
+)
+def test_until_0_10_an_election_that_fails_is_in_progress_until_a_failover(
+    real_controllers: RealControllers, release: str, then: list[ControlCommand], leader: BrokerId
+) -> None:
+    """One of its partitions never had a leader: leaders are not rebalanced, and c-15 is not elected again."""
+    ours = compare_all(real_controllers, [[*FAILED_ELECTION, *then]], release)
+    known = ours.context.state.partition_leadership_info[TopicPartition("c", 15)]
+    assert known.leader_and_isr.leader == leader
+    assert not (then is ELECTED_AGAIN and PREFERRED_REPLICA_ELECTION in ours.zookeeper.state.nodes)
+
+
+def test_until_0_10_an_election_in_progress_may_keep_its_controller_from_taking_over(
     real_controllers: RealControllers,
 ) -> None:
-    """One of its partitions never had a leader. Kafka remembers the election and stops rebalancing, ours does not."""
-    failing: ControlCommand = {"do": "elect_by_node", "partitions": ["h-15"]}
-    ours = compare_all(real_controllers, [[*CLUSTER, failing]], "0.10.2.2")
-    assert ours.is_stuck
-    assert PREFERRED_REPLICA_ELECTION in ours.zookeeper.state.nodes
-    sequences = [[*IMBALANCED, {"do": "rebalance"}], [*IMBALANCED, failing, {"do": "rebalance"}]]
-    (_, balanced), (_, left) = real_controllers("0.10.2.2").of("Events", sequences)
-    assert ["znodes" in seen[-1] for seen in (balanced, left)] == [True, False], "whether it is rebalanced"
+    """Its node is gone, and one of its partitions is still unknown."""
+    ours = compare_all(real_controllers, [[*FAILED_ELECTION, ELECTED_AGAIN[0], {"do": "vacate"}]], "0.10.2.2")
+    assert ours.is_endless
+
+
+def test_until_0_10_a_deletion_waits_for_an_election_in_progress(real_controllers: RealControllers) -> None:
+    """It does when it is noticed again, because of another request."""
+    other: ControlCommand = {"do": "ask_deletion", "topic": "d"}
+    sequence = [*FAILED_ELECTION, {"do": "ask_deletion", "topic": "c"}, other]
+    ours = compare_all(real_controllers, [sequence], "0.10.2.2")
+    assert ours.context.state.topics_ineligible_for_deletion == {"c"}
+
+
+def test_until_0_10_a_deletion_does_not_wait_after_an_election(real_controllers: RealControllers) -> None:
+    """A failover elects for a partition of a topic to be deleted, whose other partition is on a dead broker."""
+    other: ControlCommand = {"do": "extend_topic", "topic": "c", "partitions": {"21": [7]}}
+    sequence = [*ELECTED_THOUGH_DELETED[:-1], other, ELECTED_THOUGH_DELETED[-1]]
+    ours = compare_all(real_controllers, [sequence], "0.10.2.2")
+    assert ours.context.replica_state(PartitionAndReplica(TopicPartition("c", 15), 2)) is ReplicaDeletionStarted
 
 
 @pytest.mark.parametrize(("release", "is_endless"), [("0.10.2.2", True), ("0.11.0.3", False), ("1.0.2", False)])

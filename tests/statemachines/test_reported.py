@@ -50,12 +50,22 @@ def leave_only_3(cluster: Cluster) -> None:
     cluster.settle()
 
 
-def bounce_2(cluster: Cluster) -> None:
-    """Broker 2 dies, and returns when another one leads."""
-    cluster.crash(2)
+def bounce(cluster: Cluster, broker: int) -> None:
+    """A broker dies, and returns when another one leads."""
+    cluster.crash(broker)
     cluster.settle()
-    cluster.restart(2)
+    cluster.restart(broker)
     cluster.settle()
+
+
+def with_failed_election(release: str, **options: Any) -> Cluster:
+    """An election of t-0, and of a partition that has never had a leader."""
+    cluster = with_topic(release, **options)
+    cluster.create_topic("n", {0: (9,)})
+    cluster.settle()
+    cluster.elect([T0, ("n", 0)])
+    cluster.settle()
+    return cluster
 
 
 def there(cluster: Cluster, path: str) -> bool:
@@ -108,7 +118,7 @@ def test_a_deletion_that_is_withdrawn_after_it_was_read(release: str, deleted: b
 def test_an_election_that_is_withdrawn_after_it_was_read(release: str, elected: bool) -> None:
     """KAFKA-5879: the event holds the partitions."""
     cluster = with_topic(release, (2, 3), auto_leader_rebalance=False)
-    bounce_2(cluster)
+    bounce(cluster, 2)
     cluster.elect([T0])
     cluster.step(cluster.steps()[0])  # it is heard of; in 0.11 and 1.0 it is also read
     cluster.zookeeper.delete(None, PREFERRED_REPLICA_ELECTION)
@@ -123,7 +133,7 @@ def test_an_election_that_is_withdrawn_after_it_was_read(release: str, elected: 
 def test_an_election_survives_its_controller_until_2_1(release: str, survives: bool) -> None:
     """KIP-183, KAFKA-5692, KAFKA-6146: a node makes the request, and the next controller finds it."""
     cluster = with_topic(release, (2, 3), controller=1, auto_leader_rebalance=False)
-    bounce_2(cluster)
+    bounce(cluster, 2)
     cluster.elect([T0])
     assert there(cluster, PREFERRED_REPLICA_ELECTION) is survives
     cluster.crash(1)
@@ -221,6 +231,69 @@ def test_topics_are_not_deleted_by_default_until_0_11(release: str, topic: bool,
     cluster.delete_topic("t")
     cluster.settle()
     assert (cluster.partitions() != {}, there(cluster, delete_topics_topic_path("t"))) == (topic, request)
+
+
+@rows("release, refused", [("2.8", False), ("3.0", True), ("3.9", True)])
+def test_a_topic_that_never_led_is_deleted_by_the_tool_only(release: str, refused: bool) -> None:
+    """KAFKA-12596: since 3.0 the tool asks a broker, and none knows a topic that has never had a leader."""
+    cluster = with_topic(release)
+    cluster.create_topic("u", {0: (9,)})
+    cluster.settle()
+    if refused:
+        with pytest.raises(ValueError, match="topic u cannot be deleted: the controller's broker does not know it"):
+            cluster.delete_topic("u")
+    else:
+        cluster.delete_topic("u")
+    assert there(cluster, delete_topics_topic_path("u")) is not refused
+
+
+def test_a_topic_is_deleted_while_there_is_no_controller() -> None:
+    """The client asks again until there is one."""
+    cluster = with_topic("3.9", (2, 3), controller=1)
+    cluster.crash(1)
+    assert cluster.controller is None
+    cluster.delete_topic("t")
+    cluster.settle()
+    assert cluster.partitions() == {}
+
+
+@rows("release", ["0.10.1", "2.8", "3.9"])
+def test_a_topic_is_placed_on_the_brokers_that_the_controllers_broker_knows(release: str) -> None:
+    """From UpdateMetadata, so a broker that has just died still gets replicas."""
+    cluster = with_topic(release)
+    cluster.crash(3)
+    placed = {}
+    for topic in ("u", "v"):
+        cluster.create_topic(topic, partitions=3, replication_factor=1)
+        placed[topic] = [cluster.partition(topic, number).assignment.replicas for number in range(3)]
+        cluster.settle()
+    assert placed == {"u": [(1,), (2,), (3,)], "v": [(1,), (2,), (1,)]}
+
+
+@rows("release, leader", [("0.10.1", 2), ("0.10.2", 2), ("0.11", 1), ("3.9", 1)])
+def test_a_failed_election_keeps_leaders_from_being_rebalanced(release: str, leader: int) -> None:
+    """Until 0.10.2, if one of its partitions has never had a leader."""
+    cluster = with_failed_election(release, controller=3)
+    bounce(cluster, 1)
+    cluster.rebalance()
+    cluster.settle()
+    assert cluster.partition("t", 0).leader == leader
+
+
+@rows("release", ["0.10.1", "0.10.2", "0.11"])
+def test_a_process_that_restarts_has_forgotten_a_failed_election(release: str) -> None:
+    cluster = with_failed_election(release, controller=3)
+    cluster.zookeeper.delete(None, PREFERRED_REPLICA_ELECTION)
+    for broker in (1, 2):
+        cluster.crash(broker)
+    cluster.settle()
+    bounce(cluster, 3)
+    for broker in (2, 1):
+        cluster.restart(broker)
+        cluster.settle()
+    cluster.rebalance()
+    cluster.settle()
+    assert (cluster.controller, cluster.partition("t", 0).leader) == (3, 1)
 
 
 @rows("release, refused", [("2.0", False), ("2.1", True), ("3.9", True)])

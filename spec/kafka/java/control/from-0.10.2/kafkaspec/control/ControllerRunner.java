@@ -70,13 +70,7 @@ final class ControllerRunner implements AutoCloseable {
         seen.set("asked", asked);
         seen.set("answers", answers);
         answers = Json.array();
-        return isStuck() ? seen.put("stuck", true) : seen;
-    }
-
-    /** Whether, until the next failover, a failed election counts as in progress, or no topic is deleted. */
-    private boolean isStuck() {
-        return !controller.controllerContext().partitionsUndergoingPreferredReplicaElection().isEmpty()
-            || controller.deletion().hasFailed();
+        return controller.deletion().hasFailed() ? seen.put("stuck", true) : seen;
     }
 
     /** Whether the work comes to an end. */
@@ -140,6 +134,7 @@ final class ControllerRunner implements AutoCloseable {
         ControllerContext context = controller.controllerContext();
         Machines.observe(observation, controller, BrokerEpochs.live(context));
         observation.put("being_reassigned", Observation.texts(context.partitionsBeingReassigned().keySet()));
+        observation.put("being_elected", Observation.texts(context.partitionsUndergoingPreferredReplicaElection()));
         metrics.observe(observation);
         observation.put("checks", checks.observe());
         observation.put("active", Json.array()
