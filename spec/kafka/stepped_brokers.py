@@ -21,7 +21,7 @@ from spec.kafka.data_plane_beside import Case, Command, Step
 from spec.kafka.scripted_cluster import Disagreement, different
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
 from statemachines.broker.broker import Broker
-from statemachines.broker.data_plane import Exchange, Settings
+from statemachines.broker.data_plane import Exchange, Halted, Settings
 from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.partition import NEVER, Milliseconds, RemoteReplica
 from statemachines.changes.replicating import ReplicationDesign
@@ -58,8 +58,8 @@ T0: Final = TopicPartition("t", 0)
 BEGINNING: Final[Milliseconds] = 1_000
 """The time when a case begins."""
 LATEST, EARLIEST = -1, -2
-RENAMED: Final = ("NOT_LEADER_FOR_PARTITION", "NOT_LEADER_OR_FOLLOWER")
-"""The same error until 2.5, and since 2.6."""
+RENAMED: Final = {"NOT_LEADER_FOR_PARTITION": "NOT_LEADER_OR_FOLLOWER", "UNKNOWN": "UNKNOWN_SERVER_ERROR"}
+"""Errors that had other names until 2.5, and until 0.11."""
 EPOCHS: Final = "leader-epoch-checkpoint"
 
 
@@ -76,11 +76,15 @@ class SteppedBrokers:
         self._release = Release(release)
         rules = ReplicationDesign(release) if design is None else design
         self._now = BEGINNING
+        self._under_way: set[tuple[BrokerId, BrokerId]] = set()
+        """The followers and leaders with a response that has left the leader."""
+        self._halted = False
+        """A broker's process has ended by itself; a case ends, too."""
         self._node: TopicPartitionState | None = None
         self._version = -1
         self._produced: dict[BrokerId, list[Produced]] = {}
-        self._backing_off: set[BrokerId] = set()
-        """The brokers that ask for an ISR again when time has passed."""
+        self._backing_off: dict[BrokerId, object] = {}
+        """The brokers that send a proposal of an ISR again when time has passed, or when there is another one."""
         self._writes_late: set[str] = set()
         """The brokers that had not yet written their leader epochs when they were last seen [since 3.8]."""
         settings = Settings(
@@ -88,7 +92,7 @@ class SteppedBrokers:
             lambda: self._now,
             lambda _: case.min_insync_replicas,
             lambda _: case.unclean,
-            lambda _: None,
+            self._note,
         )
         control = control_design_of(release)
         self._brokers = {
@@ -98,13 +102,21 @@ class SteppedBrokers:
 
     def disagreements(self, command: Command, kafkas: Step) -> list[Disagreement]:
         """Carry out a command that Kafka's brokers have carried out, and report the differences."""
-        kafkas = Step(**json.loads(json.dumps(kafkas._asdict()).replace(*RENAMED)))
+        said = json.dumps(kafkas._asdict())
+        for before, now in RENAMED.items():
+            said = said.replace(f'"{before}"', f'"{now}"')
+        kafkas = Step(**json.loads(said))
         arguments = {name: it for name, it in command.items() if name != "do"}
         answer = {} if "impossible" in kafkas.answer else getattr(self, f"_{command['do']}")(**arguments)
         for number, its in self._running.items():
-            manages = isinstance(its.isr_changes, AlterPartitionManager) and number not in self._backing_off
-            if manages and its.isr_changes_to_send:
-                its.alter_partition_request()
+            if isinstance(its.isr_changes, AlterPartitionManager) and its.isr_changes_to_send:
+                proposed = its.isr_changes.state.unsent_isr_updates[T0]
+                if self._backing_off.pop(number, None) is proposed:
+                    self._backing_off[number] = proposed
+                else:
+                    its.alter_partition_request()
+        if "failure" in kafkas.answer:  # Kafka's handler has thrown an exception; what it has done, counts
+            answer.pop("error")
         ours, theirs = self._state(), kafkas.state
         found = [
             each for name, its in answer.items() for each in different(name, its, kafkas.answer.get(name, "nothing"))
@@ -128,6 +140,9 @@ class SteppedBrokers:
                     found += different(f"{name} of {broker}", value, seen.get(name) or type(value)())
         return found
 
+    def _note(self, what: object) -> None:
+        self._halted |= isinstance(what, Halted)
+
     @property
     def _running(self) -> dict[BrokerId, Broker]:
         return {broker: its for broker, its in self._brokers.items() if its.is_running}
@@ -149,15 +164,18 @@ class SteppedBrokers:
 
     def _start(self, broker: BrokerId) -> dict[str, Any]:
         self._produced[broker] = []
-        self._backing_off.discard(broker)
+        self._under_way = {each for each in self._under_way if each[0] != broker}
+        self._backing_off.pop(broker, None)
         self._brokers[broker].start()
         return {}
 
     def _stop(self, broker: BrokerId) -> dict[str, Any]:
+        self._send_all(broker)
         self._brokers[broker].stop(cleanly=True)
         return {}
 
     def _crash(self, broker: BrokerId, keep: int | None = None) -> dict[str, Any]:
+        self._send_all(broker)
         self._brokers[broker].stop(keep=lambda _: keep)
         return {}
 
@@ -218,26 +236,35 @@ class SteppedBrokers:
     def _deliver(self, follower: BrokerId, leader: BrokerId) -> dict[str, Any]:
         plane = self._brokers[follower].data_plane
         asked = plane.exchanges[leader].request.questions[0][1]
-        if self._brokers[leader].is_running:
-            plane.exchanges[leader] = self._sent_now(plane.exchanges[leader], self._brokers[leader])
+        self._send_response(follower, leader)
+        self._under_way.discard((follower, leader))
         plane.receive(leader)
         if isinstance(asked, EpochQuestion):  # the thread fetches in the same round
             self._fetch_in_the_same_round(follower, leader)
         return self._sent(follower, leader)
 
-    @staticmethod
-    def _sent_now(exchange: Exchange, leader: Broker) -> Exchange:
-        """The response has what is in the leader's file when it is sent, which here is when it is delivered."""
+    def _send_all(self, leader: BrokerId) -> None:
+        """A leader's process ends, and its responses are under way."""
+        for follower in self._running:
+            self._send_response(follower, leader)
+
+    def _send_response(self, follower: BrokerId, leader: BrokerId) -> None:
+        """A leader sends a response: with what is in its file now, not when it handled the request."""
+        exchanges = self._brokers[follower].data_plane.exchanges
+        exchange = exchanges.get(leader)
+        if exchange is None or exchange.response is None or (follower, leader) in self._under_way:
+            return
+        self._under_way.add((follower, leader))
         ((_, asked),) = exchange.request.questions
-        assert exchange.response is not None
         ((_, answer),) = exchange.response.answers
-        if not isinstance(asked, FetchPartition) or not isinstance(answer, FetchedPartition):
-            return exchange
-        log = leader.data_plane.partitions[T0].log
-        records = log.records[asked.fetch_offset : asked.fetch_offset + len(answer.records)]
-        return exchange._replace(response=FollowerResponse(((T0, answer._replace(records=records)),)))
+        if isinstance(asked, FetchPartition) and isinstance(answer, FetchedPartition):
+            log = self._brokers[leader].data_plane.partitions[T0].log
+            records = log.records[asked.fetch_offset : asked.fetch_offset + len(answer.records)]
+            sent = FollowerResponse(((T0, answer._replace(records=records)),))
+            exchanges[leader] = exchange._replace(response=sent)
 
     def _drop(self, follower: BrokerId, leader: BrokerId) -> dict[str, Any]:
+        self._under_way.discard((follower, leader))
         exchange = self._brokers[follower].data_plane.exchanges.pop(leader)
         if isinstance(exchange.request.questions[0][1], EpochQuestion):
             self._fetch_in_the_same_round(follower, leader)
@@ -262,7 +289,7 @@ class SteppedBrokers:
         return {}
 
     def _run_scheduled(self, broker: BrokerId) -> dict[str, Any]:
-        self._backing_off.discard(broker)
+        self._backing_off.pop(broker, None)
         return {}
 
     def _flush(self, broker: BrokerId) -> dict[str, Any]:
@@ -277,8 +304,9 @@ class SteppedBrokers:
         partition_epoch: int = 0,
         request_error: str = "NONE",
     ) -> dict[str, Any]:
-        if request_error != "NONE":
-            self._backing_off.add(broker)
+        changes = self._brokers[broker].isr_changes
+        if request_error != "NONE" and isinstance(changes, AlterPartitionManager):
+            self._backing_off[broker] = changes.state.unsent_isr_updates.get(T0)
         state = LeaderAndIsr(broker, leader_epoch, tuple(isr), partition_epoch=partition_epoch)
         outcome: AlterPartitionOutcome = state if error == "NONE" else Errors[error]
         self._brokers[broker].alter_partition_answered(
@@ -290,7 +318,8 @@ class SteppedBrokers:
 
     def _sent(self, follower: BrokerId, leader: BrokerId) -> dict[str, Any]:
         exchange = self._brokers[follower].data_plane.exchanges.get(leader)
-        return {"request": None if exchange is None else self._described(exchange)}
+        request = None if exchange is None else self._described(exchange)
+        return {"request": request, "halted": True} if self._halted else {"request": request}
 
     def _described(self, exchange: Exchange) -> dict[str, Any]:
         asked: PartitionQuestion = exchange.request.questions[0][1]

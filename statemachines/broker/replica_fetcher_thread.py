@@ -82,6 +82,8 @@ class Followed(NamedTuple):
     def begin(log: UnifiedLog, leader_epoch: LeaderEpoch, design: ReplicationDesign) -> Followed:
         """It begins to follow a leader, in this epoch [makeFollowers, addPartitions]."""
         if design.truncation == TO_HIGH_WATERMARK:
+            if log.high_watermark < 0:  # a leader's that began with an unknown one; Kafka's handler fails here
+                return Followed(log, None)
             log = log.truncate_to(truncation.to_high_watermark(log), design)
             return Followed(log, FetchState(log.end_offset, leader_epoch))
         if design.truncation == ON_FETCH and (latest := _latest(log)) is not None:

@@ -80,6 +80,7 @@ class Drawing:
             (self._run_scheduled, 1),
             (self._round_of_an_earlier_epoch, 2),
             (self._write, 1),
+            (self._lose_the_log, 1),
         )
         (kind,) = self._chance.choices([each for each, _ in kinds], [weight for _, weight in kinds])
         return kind()
@@ -184,6 +185,22 @@ class Drawing:
         if self._chance.random() < 0.7:
             yield self._leader_and_isr(pair["follower"], later)
         yield command("deliver", **pair)
+
+    def _lose_the_log(self) -> Iterator[Command]:
+        """The leader comes back with an empty disk, and leads on."""
+        last = self._decided[-1]
+        leader, followers = last.leader, [each for each in self._running if each != last.leader]
+        if leader not in self._running or not followers:
+            return
+        yield command("crash", broker=leader, keep=self._chance.randrange(2))
+        yield command("start", broker=leader)
+        if self._chance.random() < 0.5:
+            last = last._replace(leader_epoch=last.leader_epoch + 1, partition_epoch=last.partition_epoch + 3)
+            self._decided.append(last)
+        yield self._leader_and_isr(leader, last)
+        follower = self._chance.choice(followers)
+        for do in ("send", "handle", "deliver") * self._chance.randrange(1, 4):
+            yield command(do, follower=follower, leader=leader)
 
     def _write(self) -> Iterator[Command]:
         """Someone else writes the state in ZooKeeper."""
