@@ -96,8 +96,8 @@ long-kafka: PART = tests/kafka
 long long-kafka: export CONTROL_SEQUENCES = 20000
 
 long-sequences: $(COMPILED)  ## beyond long, hours: 100,000 sequences of commands and of events beside Kafka, 10,000 of requests, a million operations beside ZooKeeper
-	CONTROL_SEQUENCES=100000 EVENT_SEQUENCES=100000 RECEIVER_SEQUENCES=10000 ZOOKEEPER_OPERATIONS=1000000 $(LONG) \
-		tests/kafka/test_state_machines_beside.py tests/kafka/test_controller_beside.py tests/kafka/test_idle_controller_beside.py tests/kafka/test_receiving_broker.py \
+	DATA_PLANE_CASES=10000 CONTROL_SEQUENCES=100000 EVENT_SEQUENCES=100000 RECEIVER_SEQUENCES=10000 ZOOKEEPER_OPERATIONS=1000000 $(LONG) \
+		tests/kafka/test_state_machines_beside.py tests/kafka/test_controller_beside.py tests/kafka/test_idle_controller_beside.py tests/kafka/test_receiving_broker.py tests/kafka/test_data_plane_beside.py \
 		tests/zookeeper
 
 long-large: $(WIDE)  ## beyond long, an hour: all large instances on the reference engine and on Spark

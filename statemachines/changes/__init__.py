@@ -5,6 +5,7 @@ elections   how a controller is elected, notified and fenced
 control     what a controller does with partitions, topics, brokers and reassignments
 receiving   how brokers handle requests, ISRs and their own shutdown
 truncating  how followers truncate and fetch
+replicating  the same in full: appends, fetches, high watermarks, logs
 administration  requests of administrators, and their refusals
 """
 
@@ -12,11 +13,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from statemachines.changes import administration, control, elections, receiving, truncating
-from statemachines.changes.change import KafkaChange
+from statemachines.changes.change import KafkaChange, changes_of
+from statemachines.changes.replicating import ReplicationDesign
 
 __all__ = ["CHANGES"]
 
-CHANGES: Final[Mapping[str, KafkaChange[Any]]] = {
+CHANGES: Final[Mapping[str, KafkaChange[Any]]] = dict(changes_of(ReplicationDesign)) | {
     name.lower(): each
     for module in (elections, control, receiving, truncating, administration)
     for name, each in vars(module).items()

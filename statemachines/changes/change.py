@@ -13,9 +13,9 @@ Evidence:
 
 Kafka's classes that were compared: whole controllers of 1.1.1, 2.2.2, 2.4.1, 2.8.2 and 3.9.1, and of 0.10.2.2,
 0.11.0.3 and 1.0.2 whenever they are idle; brokers that receive their requests, of 1.0.2, 1.1.1, 2.0.1, 2.2.2, 2.4.1,
-2.6.3, 2.8.2 and 3.9.1; brokers that lead or follow, of 2.8.0, 2.8.2 and 3.9.1. Only the source shows the steps of a
-controller until 1.0, the handling of requests before 1.0, the shutdown of a broker, and whether a controller
-processes responses to UpdateMetadata.
+2.6.3, 2.8.2 and 3.9.1; brokers that append, fetch and truncate, of 0.10.2.2, 0.11.0.3, 1.1.1, 2.0.1, 2.6.3, 2.8.2 and
+3.9.1. Only the source shows the steps of a controller until 1.0, the handling of requests before 1.0, the shutdown of
+a broker, and whether a controller processes responses to UpdateMetadata.
 """
 
 from collections.abc import Mapping
@@ -30,6 +30,7 @@ __all__ = [
     "BOTH",
     "BY_TICKET",
     "CONTROLLER",
+    "DATA_PLANE",
     "FOLLOWER",
     "LEADER",
     "RECEIVER",
@@ -66,6 +67,8 @@ class Compared(Enum):
     """ReplicaManager and Partition of a leader, over real logs, of 2.8.0, 2.8.2 and 3.9.1."""
     Follower = "tests/kafka/test_followers.py"
     """ReplicaManager and ReplicaFetcherThread of a follower, over real logs, of 2.8.0 and 3.9.1."""
+    DataPlane = "spec/kafka/stepped_brokers.py"
+    """ReplicaManager, Partition, logs and ReplicaFetcherThread of two or three brokers, of seven releases."""
     Tools = "spec/kafka/admin_tools_beside.py"
     """An administrator's tools, and the AdminManager that serves requests on a broker."""
 
@@ -109,6 +112,7 @@ BOTH: Final = (*STATE_MACHINES, *CONTROLLER)
 RECEIVER: Final = (Compared.Receiver,)
 LEADER: Final = (Compared.Leader,)
 FOLLOWER: Final = (Compared.Follower,)
+DATA_PLANE: Final = (Compared.DataPlane,)
 TOOLS: Final = (Compared.Tools,)
 
 

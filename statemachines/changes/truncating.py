@@ -5,7 +5,7 @@ The fixes of 2.0.1 belong to the line of KIP-279, which this system explores as 
 
 from typing import Final
 
-from statemachines.changes.change import FOLLOWER, LEADER, KafkaChange, Line, Provenance, always, since
+from statemachines.changes.change import DATA_PLANE, FOLLOWER, LEADER, KafkaChange, Line, Provenance, always, since
 
 __all__ = [
     "FENCE_FETCH",
@@ -28,6 +28,7 @@ TRUNCATION: Final = KafkaChange(
     since={"0.11.0.0": "kip-101", "2.0.0": "kip-279", "2.1.0": "kip-320", "2.8.0": "truncate-on-fetch"},
     tickets=("KIP-101", "KIP-279", "KIP-320", "KAFKA-10554"),
     provenance=Provenance(
+        compared=DATA_PLANE,
         by_source=(
             Line("0.10.2.0", "ReplicaManager.scala", "makeFollowers", 856),
             Line("0.11.0.0", "ReplicaFetcherThread.scala", "maybeTruncate", 257),
@@ -35,13 +36,15 @@ TRUNCATION: Final = KafkaChange(
             Line("2.1.0", "Partition.scala", "checkCurrentLeaderEpoch", 212),
             Line("2.7.2", "AbstractFetcherThread.scala", "addPartitions", 442),
             Line("2.8.0", "AbstractFetcherThread.scala", "partitionFetchState", 468),
-        )
+        ),
     ),
 )
 FENCE_TRUNCATION: Final = since(
     "2.1.0", "The question where an epoch ends carries the follower's leader epoch", "KIP-320"
 )
-FENCE_FETCH: Final = since("2.1.0", "A fetch carries the follower's leader epoch", "KIP-320")
+FENCE_FETCH: Final = since(
+    "2.1.0", "A fetch carries the follower's leader epoch", "KIP-320", provenance=Provenance(compared=DATA_PLANE)
+)
 FENCE_HIGH_WATERMARK: Final = since(
     "2.1.0", "Only a fetch in the leader's own epoch moves the high watermark", "KAFKA-7395"
 )
@@ -51,10 +54,11 @@ JOIN_AT_EPOCH_START: Final = since(
     "No follower joins the ISR before the leader's high watermark reaches its epoch",
     "KAFKA-7128",
     provenance=Provenance(
+        compared=DATA_PLANE,
         by_source=(
             Line("2.0.0", "Partition.scala", "maybeExpandIsr", 396),
             Line("2.0.1", "Partition.scala", "maybeExpandIsr", 431),
-        )
+        ),
     ),
 )
 PERSIST_EPOCH_ON_LEAD: Final = since(
@@ -62,10 +66,11 @@ PERSIST_EPOCH_ON_LEAD: Final = since(
     "A leader can answer for its epoch before it has a record in it; with Kafka's answers",
     "KAFKA-7415",
     provenance=Provenance(
+        compared=DATA_PLANE,
         by_source=(
             Line("2.0.0", "Partition.scala", "makeLeader", 279),
             Line("2.0.1", "Partition.scala", "makeLeader", 312),
-        )
+        ),
     ),
 )
 REFUSE_SAME_EPOCH: Final = always("A broker accepts only requests of a later leader epoch than its own")
@@ -74,7 +79,7 @@ SKIP_DIVERGING_FETCH: Final = since(
     "A leader learns nothing about a follower from a fetch that it answers with a diverging epoch",
     "KAFKA-13141",
     provenance=Provenance(
-        compared=LEADER,
+        compared=(*LEADER, *DATA_PLANE),
         by_source=(
             Line("2.8.0", "ReplicaManager.scala", "updateFollowerFetchState", 1758),
             Line("2.8.1", "ReplicaManager.scala", "updateFollowerFetchState", 1766),
@@ -100,7 +105,7 @@ MATCH_FETCH_EPOCH: Final = since(
     "A follower obeys the response to a fetch only in the leader epoch of the fetch",
     "KAFKA-18991",
     provenance=Provenance(
-        compared=FOLLOWER,
+        compared=(*FOLLOWER, *DATA_PLANE),
         by_source=(
             Line("3.9.0", "AbstractFetcherThread.scala", "processFetchRequest", 338),
             Line("3.9.1", "AbstractFetcherThread.scala", "processFetchRequest", 346),

@@ -9,7 +9,7 @@ from typing import get_type_hints
 
 import pytest
 
-from spec.kafka import controller_beside, idle_controller_beside, state_machines_beside
+from spec.kafka import controller_beside, data_plane_beside, idle_controller_beside, state_machines_beside
 from statemachines.changes import CHANGES, control, elections, receiving, truncating
 from statemachines.changes.change import (
     Compared,
@@ -22,6 +22,7 @@ from statemachines.changes.change import (
     since,
     until,
 )
+from statemachines.changes.replicating import ReplicationDesign
 from statemachines.controller.control_design import ControlDesign, control_design_of
 from statemachines.controller.design import Design, design_of
 from statemachines.releases import EXACT, RELEASES, UnknownRelease, numbers
@@ -36,6 +37,7 @@ RUN = {
     Compared.Receiver: ("3.9.1",),
     Compared.Leader: ("2.8.0", "2.8.2", "3.9.1"),
     Compared.Follower: ("2.8.0", "3.9.1"),
+    Compared.DataPlane: data_plane_beside.RELEASES,
     Compared.Tools: state_machines_beside.RELEASES,
 }
 """The releases whose classes run beside ours."""
@@ -161,7 +163,7 @@ def test_releases_of_a_line_differ(recorded: KafkaChange[bool], before: str, fir
 
 def test_each_rule_has_evidence() -> None:
     """Or it is a proposal: then no release has it."""
-    for rule, recorded in changes_of(ControlDesign).items():
+    for rule, recorded in {**changes_of(ControlDesign), **changes_of(ReplicationDesign)}.items():
         rests_on = recorded.provenance
         is_proposed = rests_on.proposed_by is not None
         assert is_proposed is not bool(rests_on.compared or rests_on.by_source), rule
@@ -172,7 +174,7 @@ def test_each_rule_has_evidence() -> None:
 
 def test_a_value_of_no_compared_class_is_by_source() -> None:
     """A change that is only compared needs classes of both kinds: with the rule, and without it."""
-    for rule, recorded in changes_of(ControlDesign).items():
+    for rule, recorded in {**changes_of(ControlDesign), **changes_of(ReplicationDesign)}.items():
         rests_on = recorded.provenance
         run = {release for classes in rests_on.compared for release in RUN[classes]}
         ways = {recorded.at(release) for release in run}
