@@ -173,13 +173,12 @@ class Partition(NamedTuple):
         self, hosted: HostedPartition, its: Environment, replica: BrokerId, asked: FetchPartition
     ) -> FetchedPartition:
         """The response to a follower's fetch, which changes nothing yet [fetchRecords, readRecords]."""
-        log = self.log
+        log, is_stranger = self.log, replica not in hosted.assignment.replicas
+        if is_stranger and its.design.stranger == "fails":
+            return FetchedPartition(Errors.UNKNOWN_SERVER_ERROR)
         error = self._refusal(hosted, its, asked.current_leader_epoch)
-        if error is None and self.follower(replica) is None:
-            if its.design.stranger == "empty":
-                return FetchedPartition(high_watermark=log.high_watermark)
-            refused = its.design.stranger == "refused"
-            error = Errors.UNKNOWN_LEADER_EPOCH if refused else Errors.UNKNOWN_SERVER_ERROR
+        if error is None and is_stranger and its.design.stranger == "refused":
+            error = Errors.UNKNOWN_LEADER_EPOCH
         if error is not None:
             return FetchedPartition(error)
         if asked.last_fetched_epoch is not None:
@@ -190,7 +189,8 @@ class Partition(NamedTuple):
                 return FetchedPartition(high_watermark=log.high_watermark, diverging_epoch=found)
         if asked.fetch_offset > log.end_offset:
             return FetchedPartition(Errors.OFFSET_OUT_OF_RANGE)
-        return FetchedPartition(Errors.NONE, log.records[asked.fetch_offset :], log.high_watermark)
+        records = () if is_stranger else log.records[asked.fetch_offset :]
+        return FetchedPartition(Errors.NONE, records, log.high_watermark)
 
     def learns(self, replica: BrokerId, asked: FetchPartition, read: FetchedPartition, its: Environment) -> Partition:
         """The leader has answered a fetch, and knows the follower's LEO [updateFollowerFetchState].

@@ -31,7 +31,6 @@ __all__ = [
     "BY_TICKET",
     "CONTROLLER",
     "DATA_PLANE",
-    "FOLLOWER",
     "LEADER",
     "RECEIVER",
     "SETTLED",
@@ -65,8 +64,6 @@ class Compared(Enum):
     """KafkaApis, ReplicaManager and MetadataCache, of eight releases since 1.0.2."""
     Leader = "tests/kafka/test_leaders.py"
     """ReplicaManager and Partition of a leader, over real logs, of 2.8.0, 2.8.2 and 3.9.1."""
-    Follower = "tests/kafka/test_followers.py"
-    """ReplicaManager and ReplicaFetcherThread of a follower, over real logs, of 2.8.0 and 3.9.1."""
     DataPlane = "spec/kafka/stepped_brokers.py"
     """ReplicaManager, Partition, logs and ReplicaFetcherThread of two or three brokers, of seven releases."""
     Tools = "spec/kafka/admin_tools_beside.py"
@@ -111,7 +108,6 @@ SETTLED: Final = (Compared.SettledController,)
 BOTH: Final = (*STATE_MACHINES, *CONTROLLER)
 RECEIVER: Final = (Compared.Receiver,)
 LEADER: Final = (Compared.Leader,)
-FOLLOWER: Final = (Compared.Follower,)
 DATA_PLANE: Final = (Compared.DataPlane,)
 TOOLS: Final = (Compared.Tools,)
 

@@ -5,7 +5,7 @@ The fixes of 2.0.1 belong to the line of KIP-279, which this system explores as 
 
 from typing import Final
 
-from statemachines.changes.change import DATA_PLANE, FOLLOWER, LEADER, KafkaChange, Line, Provenance, always, since
+from statemachines.changes.change import DATA_PLANE, LEADER, KafkaChange, Line, Provenance, always, since
 
 __all__ = [
     "FENCE_FETCH",
@@ -105,7 +105,7 @@ MATCH_FETCH_EPOCH: Final = since(
     "A follower obeys the response to a fetch only in the leader epoch of the fetch",
     "KAFKA-18991",
     provenance=Provenance(
-        compared=(*FOLLOWER, *DATA_PLANE),
+        compared=DATA_PLANE,
         by_source=(
             Line("3.9.0", "AbstractFetcherThread.scala", "processFetchRequest", 338),
             Line("3.9.1", "AbstractFetcherThread.scala", "processFetchRequest", 346),

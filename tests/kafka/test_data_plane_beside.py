@@ -309,6 +309,34 @@ def test_a_story_equals_kafkas_and_contradicts_its_rule_turned_round(rule: str) 
     assert any(is_contradicted(cases, release, **{rule: value}) for value in turned_of(rule, release))
 
 
+K11 = Case(
+    brokers=3,
+    min_insync_replicas=2,
+    commands=[
+        *STARTED,
+        *lead(1, 0, EVERYONE, EVERYONE, EVERYONE),
+        command("append", broker=1, value="m0", acks=-1),
+        *rounds(3, 1, 3),  # broker 3 has m0, and broker 2 lags
+        *lead(2, 1, (2, 3), EVERYONE, EVERYONE),  # broker 1 never hears of it
+        *rounds(3, 2, 3),
+        *lead(1, 2, (1,), (1, 3), EVERYONE),
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    "release", [pytest.param(each, marks=() if each == RELEASE else pytest.mark.long) for each in RELEASES]
+)
+def test_a_leader_that_missed_an_epoch_acknowledges_what_its_follower_has_cut(release: str) -> None:
+    """K11, in Kafka's brokers."""
+    with of_each_release(_data_plane) as kafka:
+        cases: Stepped = [*kafka(release).of([K11])]
+    compare(cases, release)
+    brokers = cases[0][1][-1].state["brokers"]
+    assert brokers["1"]["completed"] == [["m0", 0, "NONE"]]
+    assert brokers["3"]["log"] == []
+
+
 def test_each_rule_that_is_compared_is_contradicted_somewhere() -> None:
     """All are, but for the lag time, which each case chooses."""
     contradicted = {rule for rules in TURNED.values() for rule in rules} | STORIES.keys()

@@ -36,7 +36,6 @@ RUN = {
     Compared.SettledController: idle_controller_beside.RELEASES,
     Compared.Receiver: ("3.9.1",),
     Compared.Leader: ("2.8.0", "2.8.2", "3.9.1"),
-    Compared.Follower: ("2.8.0", "3.9.1"),
     Compared.DataPlane: data_plane_beside.RELEASES,
     Compared.Tools: state_machines_beside.RELEASES,
 }
