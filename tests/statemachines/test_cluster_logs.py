@@ -478,9 +478,9 @@ def random_run(seed: int, release: str) -> Cluster:
     return cluster
 
 
-@rows("release", ["2.4", "2.8", "3.9"])
+@rows("release", ["2.4", "3.2", "3.9"])
 def test_after_any_order_the_logs_of_an_isr_are_equal(release: str) -> None:
-    """Brokers die with all their records on the disk."""
+    """Brokers die with all their records on the disk. In 2.7 and 2.8 an ISR may stay small [KAFKA-12686]."""
     for seed in range(15):
         try:
             cluster = random_run(seed, release)
