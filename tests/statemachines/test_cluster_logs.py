@@ -129,6 +129,23 @@ def test_a_producer_that_waits_hears_that_its_leader_has_lost_the_leadership() -
     assert values(cluster, 1) == []
 
 
+def test_an_old_leader_accepts_records_until_it_hears_of_the_new_one() -> None:
+    """Then produce requests to it fail, and it cuts what it has accepted."""
+    cluster = with_topic(replicas=(2, 1, 3))
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(2)
+    cluster.settle()
+    assert cluster.partition("t", 0).leader == 1
+    cluster.elect([("t", 0)])
+    cluster.settle(without=lambda step: isinstance(step, TakeRequest) and step.broker == 1)
+    assert cluster.partition("t", 0).leader == 2
+    assert cluster.produce("t", 0, "m0", acks=1, to=1).acknowledged
+    cluster.settle()
+    assert cluster.produce("t", 0, "m1", acks=1, to=1).error is Errors.NOT_LEADER_OR_FOLLOWER
+    assert cluster.consume("t", 0) == values(cluster, 1) == []
+
+
 def test_a_producer_does_not_hear_from_a_leader_that_dies() -> None:
     cluster = with_topic()
     produced = cluster.produce("t", 0, "m0")
