@@ -6,8 +6,8 @@ First three replicas with 8, 4 and 6 records. Consumers read up to the least of 
 four records are gone, and none of them was committed. Broker 2 keeps what it has, and broker 3 cuts its log there.
 
 In 0.10 a follower cuts its log at its own high watermark. Broker 2 has m1, but does not know yet that it is
-committed. It restarts unnoticed, cuts m1, and is elected before it has fetched m1 again. Since 0.11 it asks its leader
-where epoch 0 ends, and keeps m1.
+committed. It restarts unnoticed, cuts m1, and is elected before it has fetched m1 again. Since 0.11 it asks its
+leader where epoch 0 ends, and keeps m1.
 
 Or both brokers lose their power, and broker 2 has lost m1 when it comes back first. It leads, and appends m2. In 0.10
 broker 1 keeps m1, since its high watermark is above: the logs differ for good. Since 0.11 it cuts m1, which was
