@@ -319,8 +319,8 @@ class DataPlane:
         if not isinstance(asked, FetchPartition) or partition not in self.partitions:
             return answer
         assert isinstance(answer, FetchedPartition)
-        before, its = self.partitions[partition], self._environment(partition)
-        after = before.learns(replica, asked, answer, its)
+        before = self.partitions[partition]
+        after = before.learns(replica, asked, answer, self._environment_of_fetches())
         if after is not before:
             self.partitions[partition] = after
         if answer.error is not Errors.NONE:
@@ -350,7 +350,7 @@ class DataPlane:
                 case OffsetQuestion():
                     return OffsetAnswer(error, UNDEFINED_EPOCH_OFFSET)
         mine, hosted = self.partitions[partition], self.hosted.all_partitions[partition]
-        its = self._environment(partition)
+        its = self._environment_of_fetches()
         match asked:
             case FetchPartition():
                 return mine.read(hosted, its, replica, asked)
@@ -482,15 +482,17 @@ class DataPlane:
             return False
         assert isinstance(answer, FetchedPartition)
         before = self.partitions[partition]
-        after = before.learns(replica, asked, answer, self._environment(partition))
+        after = before.learns(replica, asked, answer, self._environment_of_fetches())
         if after is not before:
             return True
         if answer.error is not Errors.NONE:
             return False
         if may_expand and after.may_join(replica, self.design):
             return True
-        hosted, its = self.hosted.all_partitions[partition], self._environment(partition)
-        return self.design.advance_at_each_fetch and after.advance_high_watermark(hosted, its) is not after
+        if not self.design.advance_at_each_fetch:
+            return False
+        hosted = self.hosted.all_partitions[partition]
+        return after.advance_high_watermark(hosted, self._environment(partition)) is not after
 
     # Parts.
 
@@ -505,10 +507,16 @@ class DataPlane:
         return Errors.NOT_LEADER_OR_FOLLOWER if known or hosted is not None else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def _environment(self, partition: TopicPartition) -> Environment:
-        last, its, alive = self._last_environment, self.settings, self.metadata_cache.state.alive_brokers
-        least, now = its.min_insync_replicas(partition.topic), its.now()
-        if last.min_insync_replicas != least or last.now != now or last.alive is not alive:
-            self._last_environment = last = Environment(self.broker, self.design, now, least, alive)
+        last, least = self._environment_of_fetches(), self.settings.min_insync_replicas(partition.topic)
+        if last.min_insync_replicas != least:
+            self._last_environment = last = last._replace(min_insync_replicas=least)
+        return last
+
+    def _environment_of_fetches(self) -> Environment:
+        """For what does not depend on min.insync.replicas."""
+        last, now, alive = self._last_environment, self.settings.now(), self.metadata_cache.state.alive_brokers
+        if last.now != now or last.alive is not alive:
+            self._last_environment = last = last._replace(now=now, alive=alive)
         return last
 
     def _leader(self, partition: TopicPartition) -> BrokerId:
