@@ -2,7 +2,7 @@
 
 A follower fetches all the time. Most of its fetches change nothing, neither at the follower nor at its leader. Those
 are no steps here, so that a cluster comes to rest. To find the others, an exchange is tried on values; it is tried
-again only when the broker, or its leader, has changed something of the partition.
+again only when the broker, or its leader, has changed something that may matter (`Changes`).
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ class ClusterFetches:
         """The followers and partitions to try."""
         self._due: dict[BrokerId, dict[TopicPartition, BrokerId]] = {}
         """By follower, the partitions for which an exchange would change something, with their leaders."""
-        self._idle: dict[tuple[BrokerId, TopicPartition], tuple[object, ...]] = {}
-        """In which circumstances an exchange changes nothing, by the last try."""
 
     # Events.
 
@@ -127,17 +125,22 @@ class ClusterFetches:
     def _look(self) -> None:
         """Try the exchanges that may have something to do."""
         for broker, each in self._brokers.items():
-            if each.changed:
-                hosted, fetching = each.replica_manager.state.all_partitions, each.data_plane.fetching
-                for partition in each.changed:
-                    if partition in fetching:
-                        self._candidates[broker, partition] = None
-                    its = hosted.get(partition)
-                    if its is not None and its.is_led_by(broker):
-                        for replica in its.assignment.replicas:
-                            if replica != broker:
-                                self._candidates[replica, partition] = None
-                each.changed.clear()
+            changes, hosted = each.changes, each.replica_manager.state.all_partitions
+            fetching = each.data_plane.fetching
+            for partition in changes.partitions:
+                if partition in fetching:
+                    self._candidates[broker, partition] = None
+                its = hosted.get(partition)
+                if its is not None and its.is_led_by(broker):
+                    self._candidates.update(((replica, partition), None) for replica in its.assignment.replicas)
+            for partition in changes.isrs:
+                its = hosted.get(partition)
+                if its is not None and its.is_led_by(broker):
+                    outside = (replica for replica in its.assignment.replicas if replica not in its.state.isr)
+                    self._candidates.update(((replica, partition), None) for replica in outside)
+            self._candidates.update((follower, None) for follower in changes.followers)
+            for noted in (changes.partitions, changes.isrs, changes.followers):
+                noted.clear()
         tried, self._candidates = self._candidates, {}
         for follower, partition in tried:
             self._try(follower, partition)
@@ -154,13 +157,7 @@ class ClusterFetches:
             return
         would_join = led_by.may_expand_isr(partition, follower)
         may_join = would_join and self._may_write_isr(leader)
-        now = its.data_plane.circumstances(partition, led_by.data_plane, may_join)
-        idle = self._idle.get((follower, partition), ())
         if would_join and not may_join:  # the leader waits for a session
             self._candidates[follower, partition] = None
-        if len(idle) == len(now) and all(one is other for one, other in zip(now, idle, strict=True)):
-            return
         if its.data_plane.changes_something(partition, led_by.data_plane, may_join):
             due[partition] = leader
-        else:
-            self._idle[follower, partition] = now

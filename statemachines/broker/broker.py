@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 
 from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
-from statemachines.broker.data_plane import ChangedKeys, DataPlane, Settings
+from statemachines.broker.data_plane import Changes, DataPlane, HostedPartitions, Settings
 from statemachines.broker.hosted_partition import CommittedPartitionState
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.kafka_server import (
@@ -68,9 +68,9 @@ class Broker:
         self.ask_zookeeper = ask_zookeeper
         self.disks: dict[TopicPartition, Disk] = {}
         """What the broker finds when it starts."""
-        self.changed: set[TopicPartition] = set()
-        """The partitions whose fetches may have something to do now, since the last look."""
-        self._replicas = InMemoryReplicas(all_partitions=ChangedKeys(self.changed))
+        self.changes = Changes()
+        """Which fetches may have something to do now."""
+        self._replicas = InMemoryReplicas(all_partitions=HostedPartitions(self.changes))
         self._make()
 
     def _make(self) -> None:
@@ -88,7 +88,7 @@ class Broker:
         )
         self.replica_manager.restart()
         self.data_plane = DataPlane(
-            self.broker, self.replica_manager.state, self.metadata_cache, self.settings, self.disks, self.changed
+            self.broker, self.replica_manager.state, self.metadata_cache, self.settings, self.disks, self.changes
         )
         self.replica_manager.data_plane = self.data_plane
         self.apis = KafkaApis(self.replica_manager, self.broker_epoch)
@@ -154,7 +154,7 @@ class Broker:
         response = self.apis.handle(request)
         if isinstance(request, UpdateMetadataRequest):
             if alive != self.metadata_cache.state.alive_brokers:
-                self.changed.update(self._lacking)
+                self.changes.isrs.update(self._lacking)
         else:
             self._look_at(TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates)
         return response
@@ -239,7 +239,7 @@ class Broker:
 
     def retry_refused_isrs(self) -> None:
         """The cluster has changed: refused changes may be requested again."""
-        self.changed.update(each.topic_partition for each in self._refused)
+        self.changes.isrs.update(each.topic_partition for each in self._refused)
         self._refused.clear()
 
     def _changed(self, partition: TopicPartition, isr: Iterable[BrokerId], leader_epoch: LeaderEpoch) -> None:
@@ -254,7 +254,7 @@ class Broker:
     def _look_at(self, partitions: Iterable[TopicPartition]) -> None:
         """Check again which of these partitions have a replica outside the ISR."""
         for partition in partitions:
-            self.changed.add(partition)
+            self.changes.isrs.add(partition)
             hosted = self.replica_manager.state.all_partitions.get(partition)
             if (
                 hosted is None

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from election.ids import BrokerId
 from statemachines.broker.hosted_partition import HostedPartition
@@ -44,9 +44,13 @@ from statemachines.messages.produce import Produced
 from statemachines.messages.records import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 
-__all__ = ["Appended", "ChangedKeys", "DataPlane", "Exchange", "Halted", "Settings", "Truncated"]
+__all__ = ["Appended", "Changes", "DataPlane", "Exchange", "Halted", "HostedPartitions", "Settings", "Truncated"]
 
 V = TypeVar("V")
+
+
+EMPTY: Final = Partition()
+EMPTY_DISK: Final = Disk()
 
 
 class Appended(NamedTuple):
@@ -89,25 +93,45 @@ class Halted(NamedTuple):
         return f"! broker {self.broker} halts: {self.partition} ends after its leader's log"
 
 
+class Changes:
+    """What a broker has changed since somebody last looked for fetches that have something to do."""
+
+    def __init__(self) -> None:
+        self.partitions: set[TopicPartition] = set()
+        """Its own fetches of these, and those of all followers."""
+        self.isrs: set[TopicPartition] = set()
+        """The fetches of followers outside the ISR."""
+        self.followers: set[tuple[BrokerId, TopicPartition]] = set()
+        """The fetches of these followers."""
+
+
 class ChangedKeys(dict[TopicPartition, V]):
-    """A dict by partition that notes which of its values have changed.
+    """A dict by partition that notes which of its values have changed."""
 
-    Args:
-        changed: where they are noted.
-    """
-
-    def __init__(self, changed: set[TopicPartition]) -> None:
+    def __init__(self, changes: Changes) -> None:
         super().__init__()
-        self._changed = changed
+        self._changes = changes
 
     def __setitem__(self, partition: TopicPartition, value: V) -> None:
-        self._changed.add(partition)
+        self._changes.partitions.add(partition)
         super().__setitem__(partition, value)
 
     def pop(self, partition: TopicPartition, *default: Any) -> Any:
         """Remove a partition, and note it."""
-        self._changed.add(partition)
+        self._changes.partitions.add(partition)
         return super().pop(partition, *default)
+
+
+class HostedPartitions(ChangedKeys[HostedPartition]):
+    """A dict of hosted partitions that notes whether more than the ISR has changed."""
+
+    def __setitem__(self, partition: TopicPartition, value: HostedPartition) -> None:
+        before = self.get(partition)
+        if before is not None and (before.leader, before.leader_epoch) == (value.leader, value.leader_epoch):
+            self._changes.isrs.add(partition)
+            dict.__setitem__(self, partition, value)
+        else:
+            super().__setitem__(partition, value)
 
 
 @dataclass(frozen=True)
@@ -142,7 +166,7 @@ class DataPlane:
         metadata_cache: its view of the cluster.
         settings: the design, the clock, and the configuration.
         disks: what it finds when it starts, by partition.
-        changed: where partitions are noted whose fetches may have something to do now.
+        changes: where it is noted which fetches may have something to do now.
     """
 
     def __init__(
@@ -152,13 +176,13 @@ class DataPlane:
         metadata_cache: MetadataCache,
         settings: Settings,
         disks: dict[TopicPartition, Disk],
-        changed: set[TopicPartition],
+        changes: Changes,
     ) -> None:
         self.broker, self.hosted, self.metadata_cache, self.settings = broker, hosted, metadata_cache, settings
-        self.design, self.disks, self.changed = settings.design, disks, changed
-        self.partitions: dict[TopicPartition, Partition] = ChangedKeys(changed)
+        self.design, self.disks, self.changes = settings.design, disks, changes
+        self.partitions: dict[TopicPartition, Partition] = ChangedKeys(changes)
         """Each replica with a log."""
-        self.fetching: dict[TopicPartition, FetchState] = ChangedKeys(changed)
+        self.fetching: dict[TopicPartition, FetchState] = ChangedKeys(changes)
         """The partitions that fetcher threads ask for."""
         self.exchanges: dict[BrokerId, Exchange] = {}
         """By leader, the request under way."""
@@ -178,9 +202,11 @@ class DataPlane:
         if partition in self._opened:
             return
         self._opened.add(partition)
-        disk = self.disks.setdefault(partition, Disk())
-        mine = self.partitions.get(partition, Partition())
-        self.partitions[partition] = mine._replace(log=mine.log.with_high_watermark(disk.high_watermark))
+        disk = self.disks.setdefault(partition, EMPTY_DISK)
+        mine = self.partitions.get(partition, EMPTY)
+        if disk.high_watermark:
+            mine = mine._replace(log=mine.log.with_high_watermark(disk.high_watermark))
+        self.partitions[partition] = mine
 
     def delete_log(self, partition: TopicPartition) -> None:
         """The broker deletes the log, or its directory has failed."""
@@ -322,7 +348,8 @@ class DataPlane:
         before = self.partitions[partition]
         after = before.learns(replica, asked, answer, self._environment_of_fetches())
         if after is not before:
-            self.partitions[partition] = after
+            dict.__setitem__(self.partitions, partition, after)  # nothing new for the other followers
+            self.changes.followers.add((replica, partition))
         if answer.error is not Errors.NONE:
             return answer
         if after.may_join(replica, self.design):
@@ -412,7 +439,7 @@ class DataPlane:
                     return
                 case Followed() as followed:
                     self._follow(partition, followed, _reason(asked, answer))
-        self.changed.update(partition for partition, _ in request.questions)
+        self.changes.partitions.update(partition for partition, _ in request.questions)
         if ranges:
             self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(ranges)))
 
@@ -430,19 +457,6 @@ class DataPlane:
                 permitted = self.settings.permits_unclean(partition.topic)
                 return followed.take_end_offset(asked, answer, permitted, self.design)
         raise AssertionError(f"{answer} is no answer to {asked}")
-
-    def circumstances(self, partition: TopicPartition, leader: DataPlane, may_expand: bool) -> tuple[object, ...]:
-        """All that an exchange depends on (see `changes_something`)."""
-        hosted, led = leader.hosted.all_partitions.get(partition), leader.partitions.get(partition)
-        return (
-            self.partitions[partition].log,
-            self.fetching.get(partition),
-            None if led is None else led.log,
-            None if led is None else led.follower(self.broker),
-            None if hosted is None or not hosted.is_led_by(leader.broker) else hosted.leader_epoch,
-            may_expand,
-            self.settings.now(),
-        )
 
     def changes_something(self, partition: TopicPartition, leader: DataPlane, may_expand: bool) -> bool:
         """Whether an exchange about a partition that this broker follows would change either side now.
