@@ -35,7 +35,7 @@ from election.ids import BrokerId
 from election.replica_placement import assign_replicas_to_brokers, create_new_partitions_assignment
 from statemachines.admin import admin_design_of, checked_targets, require_equal_numbers, validate_topic_create
 from statemachines.broker.broker import Broker
-from statemachines.broker.data_plane import Halted, Settings
+from statemachines.broker.data_plane import Settings
 from statemachines.broker.kafka_server import (
     CONTROLLED_SHUTDOWN_MAX_RETRIES,
     AskController,
@@ -787,10 +787,13 @@ class Cluster:
     def expire_isrs(self) -> None:
         """replica.lag.time.max.ms passes, and leaders remove members that have not caught up from their ISRs.
 
-        Followers that fetch are caught up by then.
+        Followers fetch meanwhile, unless their fetches are held, and nothing else happens.
         """
         self._something_happens()
         self._now += self._replication.replica_lag_time_max_ms + 1
+        self._fetches.time_has_passed()
+        while fetches := (self._fetches.responses() or self._fetches.requests() or self._fetches.sends()):
+            self._do(fetches[0])
         for broker in sorted(self.live):
             if self._may_write_isr(broker):
                 self.brokers[broker].shrink_isrs()
@@ -992,8 +995,8 @@ class Cluster:
             case TakeFetch():
                 self._fetches.take(which)
             case TakeFetchResponse():
-                self._fetches.receive(which)
-                self._halt(which.follower)
+                if self._fetches.receive(which):
+                    self._stop(which.follower)
             case ChangeIsr(leader):
                 self._change_isrs(self.brokers[leader])
 
@@ -1027,11 +1030,6 @@ class Cluster:
         self.controllers[broker].stop_with_session()
         self.brokers[broker].stop(cleanly, keep.get if isinstance(keep, Mapping) else lambda _: keep)
         self._fetches.forget(broker)
-
-    def _halt(self, broker: BrokerId) -> None:
-        """Stop a broker that has just halted."""
-        if isinstance(self.history[-1:] and self.history[-1], Halted):
-            self._stop(broker)
 
     def _min_isr_of(self, topic: TopicName) -> int:
         node = self.zookeeper.state.nodes.get(topic_config_path(topic))
@@ -1194,7 +1192,7 @@ class Cluster:
 
 
 def _require_integers(**given: object) -> None:
-    """Refuse what is no integer of four bytes, as Kafka has them, and not None."""
+    """Refuse values that are neither None nor integers of four bytes."""
     for name, value in given.items():
         if not (value is None or (type(value) is int and abs(value) < 2**31)):
             raise ValueError(f"{name}: {reprlib.repr(value)}, allowed are integers below {2**31}")

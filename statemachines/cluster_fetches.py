@@ -49,6 +49,11 @@ class ClusterFetches:
             self._held[follower] = held - {*partitions}
         self._look_at_all_of(follower)
 
+    def time_has_passed(self) -> None:
+        """Every follower has something to fetch: its leader does not know that it is still there."""
+        for follower in self._brokers:
+            self._look_at_all_of(follower)
+
     def forget(self, broker: BrokerId) -> None:
         """A broker has stopped: the requests to it are lost."""
         for follower, each in self._brokers.items():
@@ -100,9 +105,9 @@ class ClusterFetches:
             answered = leader.data_plane.answer(exchange.request, expand_isr)
             exchanges[which.leader] = exchange._replace(response=answered)
 
-    def receive(self, which: TakeFetchResponse) -> None:
-        """A thread processes its response."""
-        self._brokers[which.follower].data_plane.receive(which.leader)
+    def receive(self, which: TakeFetchResponse) -> bool:
+        """A thread processes its response. Returns whether its broker halts."""
+        return self._brokers[which.follower].data_plane.receive(which.leader)
 
     # What is due.
 

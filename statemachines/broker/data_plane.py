@@ -423,8 +423,8 @@ class DataPlane:
         if fetches:
             self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(fetches)))
 
-    def receive(self, leader: BrokerId) -> None:
-        """The thread for a leader processes the response."""
+    def receive(self, leader: BrokerId) -> bool:
+        """The thread for a leader processes the response. Returns whether the broker halts."""
         request, response = self.exchanges.pop(leader)
         assert response is not None
         ranges: list[tuple[TopicPartition, PartitionQuestion]] = []
@@ -436,12 +436,13 @@ class DataPlane:
                     ranges.append((partition, question))
                 case Halts():
                     self.settings.note(Halted(self.broker, partition))
-                    return
+                    return True
                 case Followed() as followed:
                     self._follow(partition, followed, _reason(asked, answer))
         self.changes.partitions.update(partition for partition, _ in request.questions)
         if ranges:
             self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(ranges)))
+        return False
 
     def taken(
         self, partition: TopicPartition, asked: PartitionQuestion, answer: PartitionAnswer

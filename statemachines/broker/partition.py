@@ -65,7 +65,7 @@ class RemoteReplica(NamedTuple):
     """The leader's LEO at that time."""
     last_fetch: Milliseconds = NEVER
     last_caught_up: Milliseconds = NEVER
-    """The last time, as far as fetches show, at which it had all that the leader had."""
+    """When its fetches last showed that it had the leader's whole log."""
 
     def fetched(self, offset: Offset, leader_end_offset: Offset, now: Milliseconds) -> RemoteReplica:
         """It has fetched at this offset [updateFetchState, updateLogReadResult]."""

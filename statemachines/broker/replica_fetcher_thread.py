@@ -55,7 +55,7 @@ class FetchState(NamedTuple):
     leader_epoch: LeaderEpoch
     is_truncating: bool = False
     last_fetched_epoch: LeaderEpoch | None = None
-    """The epoch of the log's last record, as far as the thread knows."""
+    """The epoch of the log's last record. From 3.5.1 to 3.6.2 a thread may forget it."""
     is_first: bool = False
     """The leader has not answered a fetch yet."""
 
@@ -95,7 +95,7 @@ class Followed(NamedTuple):
     # Questions.
 
     def truncation_question(self, design: ReplicationDesign) -> EpochQuestion | None:
-        """What to ask in order to truncate; None if nothing is to be asked [fetchTruncatingPartitions]."""
+        """The question to ask before truncating; None if there is none [fetchTruncatingPartitions]."""
         if self.state is None or not self.state.is_truncating:
             return None
         latest = _latest(self.log)

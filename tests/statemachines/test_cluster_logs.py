@@ -9,7 +9,7 @@ import pytest
 from statemachines import Cluster
 from statemachines.broker.data_plane import Appended, Halted, Truncated
 from statemachines.cluster import NotSettled
-from statemachines.cluster_history import unclean_elections
+from statemachines.cluster_history import Written, unclean_elections
 from statemachines.cluster_steps import ChangeIsr, SendFetch, Step, TakeFetch, TakeFetchResponse, TakeRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition
@@ -416,6 +416,48 @@ def test_a_follower_that_lags_leaves_the_isr_and_joins_again(release: str) -> No
     cluster.expire_isrs()
     cluster.settle()
     assert cluster.partition("t", 0).isr == (1, 2), "it is caught up"
+
+
+@rows("release", RELEASES)
+def test_followers_that_fetch_stay_in_the_isr(release: str) -> None:
+    """However much time passes; also one whose fetch of the last record was due."""
+    cluster = with_topic(release)
+    for _ in range(2):
+        done = len(cluster.history)
+        cluster.expire_isrs()
+        cluster.settle()
+        assert cluster.history[done:] == []
+    cluster.produce("t", 0, "m0")
+    cluster.expire_isrs()
+    cluster.settle()
+    assert cluster.partition("t", 0).isr == (1, 2)
+    assert not any(isinstance(each, Written) and each.path.endswith("/state") for each in cluster.history[done:])
+
+
+@rows("release", ["0.10.2", "2.0.0"])
+def test_only_the_broker_whose_log_is_too_long_halts(release: str) -> None:
+    """Another one takes an answer right after it, which brings nothing but a high watermark."""
+    cluster = with_topic(release, unclean=True)
+    cluster.create_topic("u", {0: (3, 2)})
+    cluster.crash(2)
+    cluster.settle()
+    cluster.produce("t", 0, "m0")
+    cluster.checkpoint(1)
+    cluster.crash(1)
+    cluster.restart(2)
+    cluster.settle()
+    cluster.allow_unclean("t", False)
+    cluster.produce("u", 0, "m1")
+    cluster.settle(until=lambda it: it.logs("u", 0)[2].end_offset == 1)
+    cluster.restart(1)
+    cluster.settle(
+        until=lambda it: 1 not in it.live,
+        without=lambda step: isinstance(step, TakeFetchResponse) and step.follower == 2,
+    )
+    assert cluster.history[-1] == Halted(1, T0)
+    cluster.step(TakeFetchResponse(2, 3))
+    assert cluster.history[-1] == Halted(1, T0)
+    assert cluster.live == {2, 3}
 
 
 def test_fetches_of_one_partition_are_held() -> None:
