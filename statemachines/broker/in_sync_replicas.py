@@ -7,7 +7,8 @@ Consumers read up to there.
     releases        the HW waits for             a replica joins at        a replica leaves that has lagged
     0.10.1          the ISR                      the HW                    always
     0.10.2 to 2.0   and replicas caught up       the HW                    always                  (KAFKA-4485)
-    2.1 to 3.6      the same                     and the epoch's start     unless at the LEO       (KAFKA-7128, 7152)
+    2.1 to 3.5      the same                     and the epoch's start     unless at the LEO       (KAFKA-7128, 7152)
+    3.6             and of these, the alive      the same                  the same
     3.7 to 3.9      the same, if the ISR is not  the same                  the same                (KAFKA-15583)
                     under min.insync.replicas
 
@@ -17,8 +18,7 @@ asked the controller to add, and still those that it has asked to remove (KIP-49
 A member that is none of the leader's replicas leaves like others until 2.3, and at once since 3.0. From 2.4 to 2.8
 the leader cannot check for lagging replicas while there is one (`may_expire`, KAFKA-9672).
 
-Left out: clocks (a caller says which replicas have lagged), and so which replicas outside the ISR are caught up;
-min.insync.replicas; the condition that a broker must be alive to join, since 3.3.
+These functions need neither clock nor release: `partition` says which replicas are caught up, alive and waited for.
 Offsets count from 0; `UNKNOWN_OFFSET` is the LEO of a replica that has not fetched from this leader yet.
 [maybeIncrementLeaderHW, maybeExpandIsr, getOutOfSyncReplicas in Partition.scala, 0.10.1 to 3.9]
 """
