@@ -6,6 +6,7 @@ it ends a session, writes a node, or puts a request into the controller's queue.
     TakeRequest        a broker takes the next request from a controller's channel, and answers
     AdvanceController  a broker's controller takes its next event, or sends the next batch of requests to ZooKeeper
     AdvanceShutdown    a broker that is shutting down asks the controller, waits, or stops
+    RunTask            a broker does what is due by the clock
     SendFetch          a follower's fetcher thread asks a leader for records, or where it must truncate
     TakeFetch          the leader answers; a follower that has caught up should join the ISR
     TakeFetchResponse  the thread appends what it has got, or truncates
@@ -13,13 +14,13 @@ it ends a session, writes a node, or puts a request into the controller's queue.
 
 `steps()` returns the possible next steps, `step()` takes one, and `settle()` continues until none is left. The order
 is fixed, and ISRs change only when all else is done; or a seed draws the order. `history` records what happened. A
-fetch that would change nothing is no step.
+fetch that would change nothing is no step. Steps take no time: only `advance` lets it pass.
 
 No rule of Kafka is in this module. The controller on each broker is a `KafkaController`, and brokers are made of
 `statemachines.broker`. Both were compared with Kafka's own classes, and systems explore both.
 
-Left out: lost connections and lost replies, failed log directories, and time, but for `expire_isrs` and `rebalance`;
-topic ids; brokers of several releases or with an older inter.broker.protocol.version; consumers of followers.
+Left out: lost connections and lost replies, failed log directories; topic ids; brokers of several releases or with an
+older inter.broker.protocol.version; consumers of followers.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ from statemachines.broker.kafka_server import (
     Stopped,
 )
 from statemachines.broker.log.unified_log import UnifiedLog
-from statemachines.broker.partition import Milliseconds
 from statemachines.changes.administration import DYNAMIC_UNCLEAN
 from statemachines.changes.replicating import ReplicationDesign
+from statemachines.cluster_clock import HOUR, ClusterClock
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_fetches import ClusterFetches
 from statemachines.cluster_history import Effect, Elected, Failed, PartitionStatus, RecordingZooKeeper
@@ -54,6 +55,7 @@ from statemachines.cluster_steps import (
     AdvanceController,
     AdvanceShutdown,
     ChangeIsr,
+    RunTask,
     SendFetch,
     Step,
     TakeFetch,
@@ -109,12 +111,12 @@ HANDLERS: Final = ControllerEventProcessor
 """The handlers of the controller's events."""
 
 
+DAY: Final = 86_400
+"""How far `advance` goes at once, in seconds."""
+
 MAX_ELECTIONS: Final = 100
 """After so many controller elections `settle` gives up."""
 
-
-HOUR: Final[Milliseconds] = 3_600_000
-"""When a cluster begins; 0 is no time in Kafka."""
 
 NO_CONTROLLER: Final = "there is no controller"
 """The reason of a refusal."""
@@ -214,13 +216,12 @@ class Cluster:
         self._deletes = self._admin.delete_topic_enable if delete_topic_enable is None else delete_topic_enable
         self._min_insync_replicas = min_insync_replicas
         self._auto_leader_rebalance = auto_leader_rebalance
-        self._now: Milliseconds = HOUR
-        """The time, at all brokers."""
         self._stopping: dict[BrokerId, int] = {}
         """The brokers that are shutting down, in this order, with the number of times each asks the controller."""
         self.controllers: dict[BrokerId, ClusterController] = {}
         """The controller on each broker, active or not."""
         self.brokers: dict[BrokerId, Broker] = {}
+        self._clock = ClusterClock(self.brokers, self.controllers)
         for broker in sorted(ids):
             self._add(broker)
         self._fetches = ClusterFetches(self.brokers, self._may_write_isr)
@@ -247,7 +248,7 @@ class Cluster:
         self.controllers[broker] = controller
         settings = Settings(
             self._replication,
-            lambda: self._now,
+            lambda: self._clock.now,
             self._min_isr_of,
             lambda topic: self._permits_unclean(broker, topic),
             self._note,
@@ -259,6 +260,7 @@ class Cluster:
     def _start(self, broker: BrokerId) -> None:
         self._unclean_at_start[broker] = self._unclean
         self.brokers[broker].start()
+        self._clock.start(broker)
 
     def _note(self, effect: Effect) -> None:
         self.history.append(effect)
@@ -278,6 +280,11 @@ class Cluster:
         """The controller, by ZooKeeper; None if there is none."""
         node = self.zookeeper.state.nodes.get(CONTROLLER)
         return None if node is None else node.data
+
+    @property
+    def seconds(self) -> float:
+        """The time that has passed since the cluster began."""
+        return (self._clock.now - HOUR) / 1000
 
     def partitions(self) -> dict[TopicPartition, PartitionStatus]:
         """The status of each partition, by ZooKeeper, without those of deleted topics."""
@@ -628,11 +635,11 @@ class Cluster:
             self.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, tuple(each for each in asked if each in there))
 
     def rebalance(self) -> None:
-        """Let the controller check whether preferred replicas lead.
+        """Let the controller check now whether preferred replicas lead.
 
-        Time does not pass in a cluster in memory. In Kafka the check runs 5 seconds after a failover, and then every
-        300 seconds [leader.imbalance.check.interval.seconds]. If others lead more than a tenth of the partitions that
-        prefer a broker, it is elected for those that it can lead.
+        By the clock (`advance`) it does so 5 seconds after a failover, and then every 300 seconds
+        [leader.imbalance.check.interval.seconds]. If others lead more than a tenth of the partitions that prefer a
+        broker, it is elected for those that it can lead.
 
         Raises:
             ValueError: there is no controller, or it has no check scheduled; nothing has happened.
@@ -690,6 +697,59 @@ class Cluster:
         if self.controller is not None:
             self._late = frozenset({self.controller})
             self.zookeeper.delete(None, CONTROLLER)
+
+    def advance(
+        self,
+        seconds: float,
+        seed: int | None = None,
+        *,
+        until: Callable[[Cluster], bool] | None = None,
+        without: Callable[[Step], bool] | type[Step] | None = None,
+    ) -> None:
+        """Time passes. What Kafka does by the clock is done when it is due, and the cluster settles each time.
+
+        Whatever steps are possible now or later, they take no time. Followers fetch again and again, unless their
+        fetches are held. Only here, a broker that shuts down waits between its attempts, and until 2.6 a leader waits
+        before it notifies the controller of ISRs.
+
+        >>> cluster = Cluster(brokers=(1, 2))
+        >>> cluster.create_topic("t", {0: (1, 2)}); cluster.settle()
+        >>> cluster.hold_fetches(2)
+        >>> cluster.advance(15); print(cluster.partition("t", 0))
+        leader 1, epoch 0, ISR 1,2, on 1,2
+        >>> _ = cluster.produce("t", 0, "m")
+        >>> cluster.advance(45); print(cluster.partition("t", 0))
+        leader 1, epoch 0, ISR 1, on 1,2
+
+        Args:
+            seconds: how long, to the millisecond.
+            seed: as in `settle`.
+            until: as in `settle`; time then stops.
+            without: as in `settle`; a task that is not run stays due.
+
+        Raises:
+            ValueError: the time is no number from 0 to a day, or another argument is invalid; nothing has happened.
+            NotReached: the time has passed, and `until` was never true.
+            NotSettled: controllers are elected without end.
+        """
+        if type(seconds) not in (int, float) or not 0 <= seconds <= DAY:
+            raise ValueError(f"seconds: {reprlib.repr(seconds)}, allowed are numbers from 0 to {DAY}, a day")
+        _check_settling(seed, until, without)
+
+        def waits(step: Step) -> bool:
+            if isinstance(step, ChangeIsr):
+                return not self.design.alter_partition
+            return isinstance(step, AdvanceShutdown) and self._clock.is_backing_off(step.broker)
+
+        end = self._clock.now + round(seconds * 1000)
+        while not self._settles(seed, until, lambda step: waits(step) or _is_among(step, without)):
+            if self._clock.now == end:
+                if until is not None:
+                    raise NotReached(f"{seconds} seconds have passed, and `until` was never true")
+                return
+            self._clock.advance(end)
+            self._something_happens()
+            self._fetches.time_has_passed()
 
     # Logs and clients.
 
@@ -775,7 +835,7 @@ class Cluster:
         return found
 
     def checkpoint(self, *brokers: BrokerId) -> None:
-        """Brokers write their high watermarks to their disks, which they do every 5 seconds; by default all.
+        """Brokers write their high watermarks to their disks now, by default all; by the clock every 5 seconds.
 
         Raises:
             ValueError: one of them does not run; nothing has happened.
@@ -787,10 +847,11 @@ class Cluster:
     def expire_isrs(self) -> None:
         """replica.lag.time.max.ms passes, and leaders remove members that have not caught up from their ISRs.
 
-        Followers fetch meanwhile, unless their fetches are held, and nothing else happens.
+        Followers fetch meanwhile, unless their fetches are held. Nothing else happens: whatever is due by the clock
+        is put off. `advance` lets the same time pass with everything.
         """
         self._something_happens()
-        self._now += self._replication.replica_lag_time_max_ms + 1
+        self._clock.put_off(self._replication.replica_lag_time_max_ms + 1)
         self._fetches.time_has_passed()
         while fetches := (self._fetches.responses() or self._fetches.requests() or self._fetches.sends()):
             self._do(fetches[0])
@@ -888,20 +949,25 @@ class Cluster:
             NotReached: no step is left, and `until` was never true.
             NotSettled: controllers are elected without end.
         """
-        if not (seed is None or isinstance(seed, int)):
-            raise ValueError(f"seed: {reprlib.repr(seed)}, allowed are integers, or None")
-        for name, given in {"until": until, "without": without}.items():
-            if not (given is None or callable(given)):
-                raise ValueError(f"{name}: {reprlib.repr(given)}, allowed are functions, or None")
+        _check_settling(seed, until, without)
+        if not self._settles(seed, until, without) and until is not None:
+            raise NotReached("the cluster is at rest, and `until` was never true")
+
+    def _settles(
+        self,
+        seed: int | None,
+        until: Callable[[Cluster], bool] | None,
+        without: Callable[[Step], bool] | type[Step] | None,
+    ) -> bool:
+        """Take steps until none is left. Returns whether `until` became true before."""
         last = self._elections + MAX_ELECTIONS
         for each in self._chosen(seed, without):
             if until is not None and until(self):
-                return
+                return True
             self._do(each)
             if self._elections > last:
                 raise NotSettled(f"the cluster does not settle: {MAX_ELECTIONS} controllers were elected in a row")
-        if until is not None and not until(self):
-            raise NotReached("the cluster is at rest, and `until` was never true")
+        return until is not None and until(self)
 
     def _chosen(self, seed: int | None, without: Callable[[Step], bool] | type[Step] | None) -> Iterator[Step]:
         """The steps to take, each when the one before has been taken, until none is left."""
@@ -934,6 +1000,7 @@ class Cluster:
         yield self._fetches.responses()
         yield self._fetches.requests()
         yield self._fetches.sends()
+        yield [task for task in self._clock.due() if self._may_run(task)]
         leaders = {
             broker: each.isr_changes_to_send
             for broker, each in self.brokers.items()
@@ -969,6 +1036,10 @@ class Cluster:
         """Whether a leader could change an ISR now: until 2.6 it writes to ZooKeeper, and waits for a session."""
         return self.design.alter_partition or self.controllers[leader].has_session
 
+    def _may_run(self, task: RunTask) -> bool:
+        """Whether a task can run now: the others of a broker's scheduler wait until 2.6 for its session."""
+        return self._may_write_isr(task.broker) or task.name == "highwatermark-checkpoint"
+
     def _reaches_controller(self, broker: BrokerId) -> bool:
         """Whether a broker can report ISRs: since 2.7 to an active controller, until 2.6 in its session."""
         if not self.brokers[broker].is_running:
@@ -997,6 +1068,8 @@ class Cluster:
             case TakeFetchResponse():
                 if self._fetches.receive(which):
                     self._stop(which.follower)
+            case RunTask():
+                self._clock.run(which)
             case ChangeIsr(leader):
                 self._change_isrs(self.brokers[leader])
 
@@ -1027,6 +1100,7 @@ class Cluster:
 
     def _stop(self, broker: BrokerId, cleanly: bool = False, keep: Keep = None) -> None:
         self._stopping.pop(broker, None)
+        self._clock.stop(broker)
         self.controllers[broker].stop_with_session()
         self.brokers[broker].stop(cleanly, keep.get if isinstance(keep, Mapping) else lambda _: keep)
         self._fetches.forget(broker)
@@ -1206,6 +1280,19 @@ def _checked_keep(keep: int | Mapping[P, int] | None) -> Keep:
         if type(number) is not int or number < 0:
             raise ValueError(f"keep: {reprlib.repr(number)}, allowed are the integers from 0 on")
     return {checked_partition(each): number for each, number in given} if isinstance(keep, Mapping) else keep
+
+
+def _check_settling(
+    seed: int | None,
+    until: Callable[[Cluster], bool] | None,
+    without: Callable[[Step], bool] | type[Step] | None,
+) -> None:
+    """Refuse arguments of `settle` that have the wrong type."""
+    if not (seed is None or isinstance(seed, int)):
+        raise ValueError(f"seed: {reprlib.repr(seed)}, allowed are integers, or None")
+    for name, given in {"until": until, "without": without}.items():
+        if not (given is None or callable(given)):
+            raise ValueError(f"{name}: {reprlib.repr(given)}, allowed are functions, or None")
 
 
 def _is_among(step: Step, some: Callable[[Step], bool] | type[Step] | None) -> bool:

@@ -7,6 +7,7 @@ broker 2 takes LeaderAndIsr of controller 1
 from typing import NamedTuple, TypeAlias
 
 from election.ids import BrokerId
+from statemachines.controller.channel_manager import send_thread_name
 from statemachines.messages.topic_partition import TopicPartition, named
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "AdvanceShutdown",
     "ChangeIsr",
     "Fetch",
+    "RunTask",
     "SendFetch",
     "Step",
     "TakeFetch",
@@ -31,6 +33,11 @@ class TakeRequest(NamedTuple):
 
     def __str__(self) -> str:
         return f"broker {self.broker} takes {self.request} of controller {self.controller}"
+
+    @property
+    def thread(self) -> str:
+        """The name of the controller's thread that sends it."""
+        return send_thread_name(self.controller, self.broker)
 
 
 class AdvanceController(NamedTuple):
@@ -63,6 +70,11 @@ class SendFetch(NamedTuple):
     def __str__(self) -> str:
         return f"broker {self.follower} fetches from broker {self.leader}: {named(self.partitions)}"
 
+    @property
+    def thread(self) -> str:
+        """The name of the follower's thread, with one fetcher for each leader [num.replica.fetchers]."""
+        return f"ReplicaFetcherThread-0-{self.leader}"
+
 
 class TakeFetch(NamedTuple):
     """A leader answers a follower's fetcher thread."""
@@ -84,6 +96,16 @@ class TakeFetchResponse(NamedTuple):
         return f"broker {self.follower} takes the answer of broker {self.leader}"
 
 
+class RunTask(NamedTuple):
+    """A task of a broker that is due by the clock runs; `cluster_clock` lists them."""
+
+    broker: BrokerId
+    name: str
+
+    def __str__(self) -> str:
+        return f"broker {self.broker} runs {self.name}"
+
+
 class ChangeIsr(NamedTuple):
     """A leader asks the controller for ISRs, or notifies it of them."""
 
@@ -95,5 +117,5 @@ class ChangeIsr(NamedTuple):
 
 Fetch: TypeAlias = SendFetch | TakeFetch | TakeFetchResponse
 """A step of a fetcher thread."""
-Step: TypeAlias = TakeRequest | AdvanceController | AdvanceShutdown | Fetch | ChangeIsr
+Step: TypeAlias = TakeRequest | AdvanceController | AdvanceShutdown | Fetch | RunTask | ChangeIsr
 """A possible next step."""

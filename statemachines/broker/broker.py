@@ -11,6 +11,7 @@ here a follower that would learn nothing does not fetch, so the leader remembers
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
@@ -26,6 +27,7 @@ from statemachines.broker.kafka_server import (
 )
 from statemachines.broker.log.disk import Disk
 from statemachines.broker.metadata_cache import MetadataCache
+from statemachines.broker.partition import Milliseconds
 from statemachines.broker.replica_manager import ReplicaManager
 from statemachines.broker.replica_manager_state import InMemoryReplicas
 from statemachines.broker.zk_alter_partition_manager import IsrUpdate, ZkAlterPartitionManager
@@ -41,6 +43,23 @@ from statemachines.messages.topic_partition import PartitionAndReplica, TopicPar
 from statemachines.zookeeper.tree import Code
 
 __all__ = ["Broker"]
+
+
+HIGH_WATERMARK_CHECKPOINT_MS: Final[Milliseconds] = 5_000
+"""How often a broker writes its high watermarks, by default."""
+ISR_CHANGE_PROPAGATION_MS: Final[Milliseconds] = 2_500
+"""How often a leader looks whether it should notify the controller of ISRs [until 2.6]."""
+ISR_CHANGE_BLACKOUT_MS: Final[Milliseconds] = 5_000
+"""It does so when no ISR has changed for longer than this,"""
+ISR_CHANGE_INTERVAL_MS: Final[Milliseconds] = 60_000
+"""or when it has not done so for longer than this."""
+
+
+class Task(NamedTuple):
+    """What a broker does again and again, by the clock."""
+
+    period: Milliseconds
+    run: Callable[[], object]
 
 
 class Broker:
@@ -104,6 +123,15 @@ class Broker:
         self._lacking: dict[TopicPartition, None] = {}
         """The partitions that it leads with a replica outside the ISR."""
         self._refused: set[PartitionAndReplica] = set()
+        self._last_isr_change = self._last_notification = self.settings.now()
+        design = self.settings.design
+        self.tasks = {
+            "isr-expiration": Task(design.replica_lag_time_max_ms // (1 + design.expire_twice), self.shrink_isrs),
+            "highwatermark-checkpoint": Task(HIGH_WATERMARK_CHECKPOINT_MS, self.data_plane.checkpoint),
+        }
+        """The tasks of its scheduler, by Kafka's names."""
+        if not self.design.alter_partition:
+            self.tasks["isr-change-propagation"] = Task(ISR_CHANGE_PROPAGATION_MS, self.maybe_propagate_isr_changes)
 
     # Start and stop.
 
@@ -198,6 +226,7 @@ class Broker:
         while update is not None:
             responses = self.ask_zookeeper(self.isr_changes.requests(update))
             update = self.isr_changes.answered(update, responses)
+            self._last_isr_change = self.settings.now()
 
     @property
     def isr_changes_to_send(self) -> tuple[TopicPartition, ...]:
@@ -228,6 +257,13 @@ class Broker:
                 if self.settings.design.advance_on_commit:
                     self.data_plane.advance(partition)
 
+    def maybe_propagate_isr_changes(self) -> None:
+        """The task that notifies the controller of the ISRs that have changed, if it is time [until 2.6]."""
+        now = self.settings.now()
+        is_quiet = self._last_isr_change + ISR_CHANGE_BLACKOUT_MS < now
+        if is_quiet or self._last_notification + ISR_CHANGE_INTERVAL_MS < now:
+            self.notify_isr_changes()
+
     def notify_isr_changes(self) -> None:
         """Notify the controller of the ISRs that have changed [until 2.6]."""
         assert isinstance(self.isr_changes, ZkAlterPartitionManager)
@@ -236,6 +272,7 @@ class Broker:
             (response,) = self.ask_zookeeper((notification,))
             if response.code is Code.OK:
                 self.isr_changes.notified()
+                self._last_notification = self.settings.now()
 
     def retry_refused_isrs(self) -> None:
         """The cluster has changed: refused changes may be requested again."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final, NamedTuple, TypeVar
 
 from election.ids import BrokerId
@@ -49,6 +50,8 @@ __all__ = ["Appended", "Changes", "DataPlane", "Exchange", "Halted", "HostedPart
 V = TypeVar("V")
 
 
+PRODUCE_TIMEOUT_MS: Final[Milliseconds] = 30_000
+"""How long a producer with acks=all waits, by default [request.timeout.ms of Kafka's producer]."""
 EMPTY: Final = Partition()
 EMPTY_DISK: Final = Disk()
 
@@ -145,6 +148,16 @@ class Settings:
     note: Callable[[Appended | Truncated | Halted], object]
 
 
+class Waiting(NamedTuple):
+    """A producer with acks=all that waits for its answer."""
+
+    required: Offset
+    """The high watermark that it waits for."""
+    produced: Produced
+    expires: Milliseconds
+    """When it waits no longer."""
+
+
 class Exchange(NamedTuple):
     """A request of a fetcher thread to its leader, and the response, if the leader has answered."""
 
@@ -188,8 +201,8 @@ class DataPlane:
         """By leader, the request under way."""
         self.clear_pending: Callable[[TopicPartition], object] = lambda _: None
         """LeaderAndIsr has overtaken a change of the ISR."""
-        self._waiting: dict[TopicPartition, list[tuple[Offset, Produced]]] = {}
-        """The producers that wait, each with the high watermark that it waits for."""
+        self._waiting: dict[TopicPartition, list[Waiting]] = {}
+        """The producers that wait."""
         self._last_environment = Environment(broker, self.design, settings.now())
         for partition, disk in disks.items():
             self.partitions[partition] = Partition(disk.loaded())
@@ -242,8 +255,8 @@ class DataPlane:
         self._forget_producers()
 
     def _forget_producers(self) -> None:
-        for _, produced in (each for waiting in self._waiting.values() for each in waiting):
-            produced.error = Errors.NETWORK_EXCEPTION
+        for each in chain.from_iterable(self._waiting.values()):
+            each.produced.error = Errors.NETWORK_EXCEPTION
 
     # Roles.
 
@@ -300,11 +313,32 @@ class DataPlane:
         if isinstance(after, Errors):
             return after
         if waits:
-            self._waiting.setdefault(partition, []).append((after.log.end_offset, produced))
+            expires = self.settings.now() + PRODUCE_TIMEOUT_MS
+            self._waiting.setdefault(partition, []).append(Waiting(after.log.end_offset, produced, expires))
         elif produced.acks == 1:
             produced.offset = mine.log.end_offset
         self._put(partition, after)
         return None
+
+    @property
+    def next_expiration(self) -> Milliseconds | None:
+        """When the first of the producers that wait gets no other answer than that its time is over."""
+        return min((each.expires for each in chain.from_iterable(self._waiting.values())), default=None)
+
+    def put_off_producers(self, time: Milliseconds) -> None:
+        """The producers that wait will wait for longer."""
+        for partition, waiting in self._waiting.items():
+            self._waiting[partition] = [each._replace(expires=each.expires + time) for each in waiting]
+
+    def expire_producers(self) -> None:
+        """Answer the producers that have waited for too long. Their records stay in the log [DelayedProduce]."""
+        now, waiting, self._waiting = self.settings.now(), self._waiting, {}
+        for partition, producers in waiting.items():
+            for each in producers:
+                if each.expires > now:
+                    self._waiting.setdefault(partition, []).append(each)
+                else:
+                    each.produced.error = Errors.REQUEST_TIMED_OUT
 
     def consume(self, partition: TopicPartition, offset: Offset) -> tuple[Any, ...] | Errors:
         """What a consumer reads from an offset on: up to the high watermark."""
@@ -574,13 +608,14 @@ class DataPlane:
             return
         hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)
         left = []
-        for required, produced in self._waiting.pop(partition):
+        for waiting in self._waiting.pop(partition):
+            required, produced, _ = waiting
             if hosted is None or mine is None:
                 outcome: Errors | None = Errors.UNKNOWN_TOPIC_OR_PARTITION
             else:
                 outcome = mine.outcome(hosted, self._environment(partition), required)
             if outcome is None:
-                left.append((required, produced))
+                left.append(waiting)
             elif outcome is Errors.NONE:
                 produced.offset = required - 1
             else:

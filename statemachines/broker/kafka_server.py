@@ -21,8 +21,6 @@ broker again; if there was none, the attempt fails.
 While it stops, the broker obeys its controller: it ceases to lead, and follows. But it starts no fetchers
 (`ReplicaManager.is_shutting_down`), so it does not catch up in partitions that it has handed over.
 
-A step is a value that says what to do next, and its outcome leads to the next step. Nothing here waits or sends:
-
 A step is a value that names the next action, whose outcome leads to the next step. Nothing here waits or sends:
 
     FindController  ask ZooKeeper, until 2.8    `requests`, then `controller_found`

@@ -99,6 +99,17 @@ class ReplicationDesign(Releases):
             )
         ),
     )
+    expire_twice = since(
+        "0.10.2.0",
+        "Leaders look for members of the ISR that lag behind twice in that time, not once",
+        "KAFKA-4485",
+        provenance=Provenance(
+            by_source=(
+                Line("0.10.1.1", "ReplicaManager.scala", "startup", 217),
+                Line("0.10.2.0", "ReplicaManager.scala", "startup", 218),
+            )
+        ),
+    )
     advance_on_commit = KafkaChange(
         sentence="The high watermark may advance when a change of the ISR is confirmed",
         before=True,

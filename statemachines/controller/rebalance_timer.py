@@ -4,8 +4,8 @@
     a check is processed        the next one, `leader.imbalance.check.interval.seconds` later, whatever the outcome
     the controller resigns      no check is scheduled
 
-No clock runs here. The timer says in how many seconds a check is due, and the driver of the controller says when that
-time has come. A due check becomes an event of the queue, like any other.
+No clock runs here. The timer says in how many seconds a check is due, and is told how many have passed; the driver of
+the controller says when a check begins. A due check becomes an event of the queue, like any other.
 
 A check may wait in the queue while its controller resigns and is elected again. It then schedules the next check in
 addition to that of the new failover: two checks stay scheduled as long as this controller lasts.
@@ -32,6 +32,8 @@ class RebalanceTimer:
     >>> timer = RebalanceTimer()
     >>> timer.start(); timer.due_in
     (5,)
+    >>> timer.advance(4); timer.due_in
+    (1,)
     >>> timer.fire(); timer.schedule(); timer.due_in
     (300,)
     >>> timer.stop(); timer.due_in
@@ -52,8 +54,8 @@ class RebalanceTimer:
         self.enabled, self.interval, self.repeats = enabled, interval, repeats
         self.is_running = False
         """Whether a failover has completed since the last resignation."""
-        self.due_in: tuple[int, ...] = ()
-        """The seconds to each scheduled check, as of its scheduling."""
+        self.due_in: tuple[float, ...] = ()
+        """The seconds to each scheduled check."""
 
     def start(self) -> None:
         """A failover is complete."""
@@ -65,6 +67,10 @@ class RebalanceTimer:
         """A check has been processed; if the failover was cut short, no other is scheduled."""
         if self.is_running and not self.repeats:
             self.due_in += (self.interval,)
+
+    def advance(self, seconds: float) -> None:
+        """Time passes; a check that is overdue stays due."""
+        self.due_in = tuple(max(0, due - seconds) for due in self.due_in)
 
     def fire(self) -> None:
         """The next check is due now.

@@ -743,6 +743,7 @@ ARGUMENTS: dict[str, st.SearchStrategy[tuple[Any, ...]]] = {
     "logs": st.tuples(TOPIC, NUMBER),
     "checkpoint": st.lists(BROKER, max_size=3).map(tuple),
     "expire_isrs": st.just(()),
+    "advance": st.tuples(st.floats(-1, 40)) | st.tuples(PLAIN | st.floats(min_value=86_401), ANYTHING),
     "hold_fetches": st.tuples(BROKER) | st.tuples(BROKER, PARTITION | ANYTHING),
     "resume_fetches": st.tuples(BROKER) | st.tuples(BROKER, PARTITION | ANYTHING),
     "step": st.tuples(STEP | ANYTHING),

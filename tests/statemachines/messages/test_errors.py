@@ -14,6 +14,7 @@ def test_errors_have_the_codes_of_the_protocol() -> None:
         "UNKNOWN_TOPIC_OR_PARTITION": 3,
         "LEADER_NOT_AVAILABLE": 5,
         "NOT_LEADER_OR_FOLLOWER": 6,
+        "REQUEST_TIMED_OUT": 7,
         "BROKER_NOT_AVAILABLE": 8,
         "STALE_CONTROLLER_EPOCH": 11,
         "NETWORK_EXCEPTION": 13,
