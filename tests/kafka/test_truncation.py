@@ -10,8 +10,8 @@ import pytest
 
 from spec.kafka.jars import releases
 from spec.kafka.pure import PureCalls
+from spec.systems.replication.replica_log import Record, ReplicaLog
 from statemachines.broker.log.leader_epochs import EpochEndOffset
-from statemachines.broker.log.replica_log import Record, ReplicaLog
 from statemachines.broker.log.truncation import Truncation, kip_279
 from statemachines.releases import Release
 from tests.kafka.conftest import RELEASE, calling

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 from election.ids import BrokerId, LeaderEpoch
 from spec.language import Partial, State, Total, variable
+from spec.systems.replication.replica_log import Record, RecordId, ReplicaLog
 from statemachines.broker.log.leader_epochs import EpochEndOffset, Offset
-from statemachines.broker.log.replica_log import Record, RecordId, ReplicaLog
 
 
 class Leadership(NamedTuple):

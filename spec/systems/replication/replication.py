@@ -36,12 +36,12 @@ from spec.language import (
     view,
     where,
 )
+from spec.systems.replication.replica_log import Record, RecordId, ReplicaLog
 from spec.systems.replication.replicas import Committed, Leadership, Replicas
 from statemachines.broker import in_sync_replicas
 from statemachines.broker.hosted_partition import is_newer_leader_epoch
 from statemachines.broker.in_sync_replicas import UNKNOWN_OFFSET
 from statemachines.broker.log.leader_epochs import Offset
-from statemachines.broker.log.replica_log import Record, RecordId, ReplicaLog
 from statemachines.changes.truncating import MATCH_FETCH_EPOCH, REFUSE_SAME_EPOCH, SKIP_DIVERGING_FETCH, TRUNCATION
 
 

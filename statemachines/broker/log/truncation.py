@@ -10,16 +10,11 @@ forever. And it must not truncate committed records, or they are lost if this re
     2.1 to 2.7   `check_leader_epoch`, then the same            (KIP-320)
     2.8 to 3.9   `diverging_epoch`: the leader checks each fetch, without a separate question (KAFKA-10554)
 
-The rule of KIP-279 may need several rounds: `in_rounds` asks until it is done. Offsets are offsets of the log; -1
-means none, as in Kafka's protocol.
-
-The published TLA+ models of this protocol compute their offsets from both logs at once. In corner cases these differ
-from Kafka's answers, so they stand below under their own names.
+The rule of KIP-279 may need several rounds. Offsets are offsets of the log; -1 means none, as in Kafka's protocol.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from election.ids import LeaderEpoch
@@ -30,7 +25,6 @@ from statemachines.broker.log.leader_epochs import (
     LeaderEpochs,
     Offset,
 )
-from statemachines.broker.log.replica_log import ReplicaLog
 from statemachines.messages.errors import Errors
 
 __all__ = [
@@ -38,11 +32,8 @@ __all__ = [
     "Truncation",
     "check_leader_epoch",
     "diverging_epoch",
-    "in_rounds",
     "kip_101",
     "kip_279",
-    "published_kip_101",
-    "published_kip_279",
     "to_high_watermark",
 ]
 
@@ -109,21 +100,6 @@ def kip_279(follower: FollowerLog, answer: EpochEndOffset, fetch_offset: Offset 
     return Truncation(min(own.end_offset, answer.end_offset), done=True)
 
 
-def in_rounds(follower: ReplicaLog, ask: Callable[[LeaderEpoch], EpochEndOffset]) -> ReplicaLog:
-    """The follower's log once `kip_279` is done. `ask` returns the leader's end of an epoch.
-
-    Each round but the last removes the latest epoch from the log, so they end. [AbstractFetcherThread.maybeTruncate,
-    2.0.1]
-    """
-    fetch_offset = None
-    while (latest := follower.latest_epoch) is not None:
-        fetch_offset, done = kip_279(follower, ask(latest), fetch_offset)
-        follower = follower.truncate_to(fetch_offset)
-        if done:
-            break
-    return follower
-
-
 def check_leader_epoch(current: LeaderEpoch, leader_epoch: LeaderEpoch) -> Errors | None:
     """The error of a leader under `leader_epoch` for a fetch or question that carries the follower's `current` epoch.
 
@@ -172,27 +148,3 @@ def diverging_epoch(
     if fetch_offset < leader_start_offset and (log_start_first or not parts):
         return Errors.OFFSET_OUT_OF_RANGE
     return found if parts else None
-
-
-# Offsets of the published models. [hachikuji/kafka-specification: Kip101.tla, Kip279.tla]
-
-
-def published_kip_101(follower: ReplicaLog, leader: ReplicaLog) -> Offset:
-    """KIP-101 as published. It may lie beyond the follower's end; then the model waits for another request."""
-    latest = follower.latest_epoch
-    if latest is None:
-        return 0
-    if leader.latest_epoch is None:
-        return follower.high_watermark
-    if leader.latest_epoch == latest:
-        return leader.end_offset
-    later = (offset for offset, record in enumerate(leader.records) if record.leader_epoch > latest)
-    return next(later, follower.high_watermark)
-
-
-def published_kip_279(follower: ReplicaLog, leader: ReplicaLog) -> Offset:
-    """KIP-279 as published: after the last record that both logs have at the same offset, found in one step."""
-    for offset in reversed(range(follower.end_offset)):
-        if leader.at(offset) == follower.records[offset]:
-            return offset + 1
-    return 0

@@ -18,6 +18,9 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from spec.systems.replication.kip_101 import published_kip_101
+from spec.systems.replication.kip_279 import in_rounds, published_kip_279
+from spec.systems.replication.replica_log import Record, ReplicaLog
 from statemachines.broker.log import truncation
 from statemachines.broker.log.leader_epochs import (
     UNDEFINED,
@@ -26,16 +29,12 @@ from statemachines.broker.log.leader_epochs import (
     EpochEndOffset,
     LeaderEpochs,
 )
-from statemachines.broker.log.replica_log import Record, ReplicaLog
 from statemachines.broker.log.truncation import (
     Truncation,
     check_leader_epoch,
     diverging_epoch,
-    in_rounds,
     kip_101,
     kip_279,
-    published_kip_101,
-    published_kip_279,
     to_high_watermark,
 )
 from statemachines.changes.truncating import LOG_START_FIRST

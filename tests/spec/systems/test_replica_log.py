@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spec.systems.replication.replica_log import Record, ReplicaLog
 from statemachines.broker.log.leader_epochs import LeaderEpochs
-from statemachines.broker.log.replica_log import Record, ReplicaLog
 from tests.rows import rows
 
 records = st.builds(Record, id=st.integers(0, 3), leader_epoch=st.integers(0, 3))

@@ -1,12 +1,7 @@
 """The log of one replica: records with the epochs of the leaders that wrote them, and the high watermark.
 
-A log is an immutable value; changes return a new one. Offsets count from 0, a log end offset (LEO) is one past the
-last record, and as far as this replica knows, all records below the high watermark (HW) are committed.
-`statemachines.broker.log.truncation` says what a broker does with it on becoming a follower. [UnifiedLog,
-ReplicaManager, 3.9]
-
-Left out: segments and indexes, batches (a record is a batch of its own), retention (every log starts at offset 0),
-and which part of a log is flushed to disk.
+A log is an immutable value; changes return a new one. It is what the published models have: records with ids, and no
+leader-epoch cache of its own. `statemachines.broker.log.unified_log` is the log that brokers have.
 """
 
 from __future__ import annotations
