@@ -17,11 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from election.ids import BrokerId
 from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.log.disk import Disk
+from statemachines.broker.log.truncation import kip_279
 from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.broker.partition import Environment, Milliseconds, Partition
@@ -158,11 +159,17 @@ class Waiting(NamedTuple):
     """When it waits no longer."""
 
 
+Diverging: TypeAlias = tuple[tuple[TopicPartition, EpochEndOffset], ...]
+"""Where logs diverge, by their leader."""
+
+
 class Exchange(NamedTuple):
     """A request of a fetcher thread to its leader, and the response, if the leader has answered."""
 
     request: FollowerRequest
     response: FollowerResponse | None = None
+    diverging: Diverging = ()
+    """Where the thread will truncate, after it has processed the rest of the response [2.8.0]."""
 
     @property
     def holds_partitions(self) -> bool:
@@ -226,7 +233,11 @@ class DataPlane:
         self._opened.discard(partition)
         self.disks.pop(partition, None)
         self.partitions.pop(partition, None)
-        self._complete(partition)
+
+    def stop_replica(self, partition: TopicPartition) -> None:
+        """The broker has deleted a replica [stopReplica]."""
+        if self.design.answer_on_stop:
+            self._complete(partition)
 
     def checkpoint(self) -> None:
         """Write the high watermarks. The file has the partitions that the broker hosts, and no others.
@@ -293,6 +304,8 @@ class DataPlane:
         """Threads without partitions end, and what they have asked is forgotten [shutdownIdleFetcherThreads]."""
         if self.exchanges:
             leaders = {self._leader(partition) for partition in self.fetching}
+            for leader in sorted(self.exchanges.keys() - leaders):
+                self._truncate_late(leader, self.exchanges[leader].diverging)  # the thread ends its round first
             self.exchanges = {leader: each for leader, each in self.exchanges.items() if leader in leaders}
 
     # A leader's clients.
@@ -459,9 +472,14 @@ class DataPlane:
 
     def receive(self, leader: BrokerId) -> bool:
         """The thread for a leader processes the response. Returns whether the broker halts."""
-        request, response = self.exchanges.pop(leader)
+        exchange = self.exchanges.pop(leader)
+        request, response, diverging = exchange
         assert response is not None
+        if diverging:
+            self._truncate_late(leader, diverging)
+            return False
         ranges: list[tuple[TopicPartition, PartitionQuestion]] = []
+        late: list[tuple[TopicPartition, EpochEndOffset]] = []
         for (partition, asked), (_, answer) in zip(request.questions, response.answers, strict=True):
             if partition not in self.fetching or self._leader(partition) != leader:
                 continue
@@ -471,12 +489,39 @@ class DataPlane:
                 case Halts():
                     self.settings.note(Halted(self.broker, partition))
                     return True
+                case Followed(log) if (
+                    self.design.truncate_removed
+                    and isinstance(answer, FetchedPartition)
+                    and answer.diverging_epoch is not None
+                    and log is not self.partitions[partition].log
+                ):
+                    late.append((partition, answer.diverging_epoch))
+                    raised = self._followed(partition).at_high_watermark(answer.high_watermark)
+                    self._follow(partition, raised, _reason(asked, answer))
                 case Followed() as followed:
                     self._follow(partition, followed, _reason(asked, answer))
+        if late:
+            self.exchanges[leader] = exchange._replace(diverging=tuple(late))
         self.changes.partitions.update(partition for partition, _ in request.questions)
         if ranges:
             self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(ranges)))
         return False
+
+    def _truncate_late(self, leader: BrokerId, diverging: Diverging) -> None:
+        """The thread for a leader truncates where logs diverge, even those that it no longer fetches [2.8.0].
+
+        One that another thread fetches fails there, since its log does not end where that thread is.
+        """
+        for partition, end in diverging:
+            if partition not in self.partitions:
+                continue
+            is_fetched = partition in self.fetching
+            followed = self._followed(partition)
+            if is_fetched and self._leader(partition) == leader:
+                after = followed.cut(end, self.design)
+            else:
+                after = Followed(followed.log.truncate_to(kip_279(followed.log, end).offset, self.design), None)
+            self._follow(partition, after, f"its earlier leader's end of epoch {end.epoch}")
 
     def taken(
         self, partition: TopicPartition, asked: PartitionQuestion, answer: PartitionAnswer
@@ -611,7 +656,7 @@ class DataPlane:
         for waiting in self._waiting.pop(partition):
             required, produced, _ = waiting
             if hosted is None or mine is None:
-                outcome: Errors | None = Errors.UNKNOWN_TOPIC_OR_PARTITION
+                outcome = self._unserved(partition)
             else:
                 outcome = mine.outcome(hosted, self._environment(partition), required)
             if outcome is None:

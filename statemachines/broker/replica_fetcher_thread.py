@@ -126,7 +126,7 @@ class Followed(NamedTuple):
             return self
         if answer.error is not Errors.NONE:
             return self._refused(answer.error, asked.current_leader_epoch, design)
-        return self._cut(answer.end, design)
+        return self.cut(answer.end, design)
 
     def take_fetched(
         self, asked: FetchPartition, answer: FetchedPartition, design: ReplicationDesign
@@ -144,8 +144,8 @@ class Followed(NamedTuple):
         if answer.error is not Errors.NONE:
             return self._refused(answer.error, asked.current_leader_epoch, design)
         if answer.diverging_epoch is not None:
-            log = self.log if design.truncate_before_high_watermark else self._at_high_watermark(answer)
-            return self._replace(log=log)._cut(answer.diverging_epoch, design)
+            raised = self if design.truncate_before_high_watermark else self.at_high_watermark(answer.high_watermark)
+            return raised.cut(answer.diverging_epoch, design)
         records = answer.records
         if design.skip_later_epochs:
             records = tuple(takewhile(lambda each: each.leader_epoch <= state.leader_epoch, records))
@@ -174,10 +174,11 @@ class Followed(NamedTuple):
             return self._truncated(answer.offset, True, design)
         return OutOfRange(asked._replace(earliest=True))
 
-    def _at_high_watermark(self, answer: FetchedPartition) -> UnifiedLog:
-        return self.log.with_high_watermark(answer.high_watermark)
+    def at_high_watermark(self, offset: Offset) -> Followed:
+        """It takes its leader's high watermark."""
+        return self._replace(log=self.log.with_high_watermark(offset))
 
-    def _cut(self, end: EpochEndOffset, design: ReplicationDesign) -> Followed:
+    def cut(self, end: EpochEndOffset, design: ReplicationDesign) -> Followed:
         """Truncate by the leader's end of an epoch."""
         assert self.state is not None
         if design.truncation == KIP_101:

@@ -445,6 +445,8 @@ class ReplicaManager:
             handling.logs.append(partition)
             if self.data_plane is not None:
                 self.data_plane.delete_log(partition)
+        if self.data_plane is not None:
+            self.data_plane.stop_replica(partition)
         deletes_missing = self.design.delete_future_replica or (self.design.delete_missing_log and not has_log)
         if fails or (hosted is not None and self.state.has_offline_log_dir and deletes_missing):
             handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR

@@ -138,6 +138,16 @@ class ReplicationDesign(Releases):
             ),
         ),
     )
+    answer_on_stop = since(
+        "2.4.0",
+        "A broker that deletes a replica answers the producers that wait there; before, they wait on",
+        provenance=Provenance(
+            by_source=(
+                Line("2.3.1", "ReplicaManager.scala", "stopReplica", 353),
+                Line("2.4.0", "ReplicaManager.scala", "stopReplica", 378),
+            )
+        ),
+    )
     forget_on_error = until(
         "2.4.0",
         "A leader that answers a fetch with an error forgets the follower's log end",
@@ -271,6 +281,19 @@ class ReplicationDesign(Releases):
             by_source=(
                 Line("3.4.0", "AbstractFetcherThread.scala", "processFetchRequest", 355),
                 Line("3.4.1", "AbstractFetcherThread.scala", "processFetchRequest", 334),
+            ),
+        ),
+    )
+    truncate_removed = KafkaChange(
+        sentence="A thread also truncates a log that it no longer fetches, if the response said where logs diverge",
+        before=False,
+        since={"2.8.0": True, "2.8.1": False},
+        tickets=("KAFKA-13207",),
+        provenance=Provenance(
+            by_source=(
+                Line("2.7.2", "AbstractFetcherThread.scala", "truncateToEpochEndOffsets", 207),
+                Line("2.8.0", "AbstractFetcherThread.scala", "truncateOnFetchResponse", 236),
+                Line("2.8.1", "AbstractFetcherThread.scala", "maybeTruncateToEpochEndOffsets", 264),
             ),
         ),
     )

@@ -262,3 +262,19 @@ def test_what_is_no_time_is_refused(seconds: object) -> None:
 def test_threads_have_the_names_that_kafka_gives_them() -> None:
     assert TakeRequest(1, 2, "LeaderAndIsr").thread == "Controller-1-to-broker-2-send-thread"
     assert SendFetch(2, 1, ()).thread == "ReplicaFetcherThread-0-1"
+
+
+@rows("release, error", [("0.10.2", None), ("2.3", None), ("2.4", Errors.UNKNOWN_TOPIC_OR_PARTITION)])
+def test_a_producer_whose_topic_is_deleted_waits_until_its_time_ends(release: str, error: Errors | None) -> None:
+    """Since 2.4 it hears of it at once."""
+    cluster = Cluster((1, 2, 3), release, controller=3, delete_topic_enable=True)
+    cluster.settle()
+    cluster.create_topic("t", {0: (1, 2)})
+    cluster.settle()
+    cluster.hold_fetches(2)
+    produced = cluster.produce("t", 0, "m0")
+    cluster.delete_topic("t")
+    cluster.settle()
+    assert produced.error is error
+    cluster.advance(30)
+    assert produced.error is (error or Errors.REQUEST_TIMED_OUT)

@@ -549,3 +549,30 @@ def test_after_any_order_the_logs_of_an_isr_are_equal(release: str) -> None:
         assert status.leader is not None
         assert {*status.isr} == {1, 2, 3}
         assert values(cluster, 1) == values(cluster, 2) == values(cluster, 3), (seed, cluster.history)
+
+
+@rows("release, left", [("2.8.0", ["m0"]), ("2.8.1", ["m0", "m2"]), ("3.9", ["m0", "m2"])])
+def test_a_late_answer_truncates_the_log_of_a_broker_that_leads_by_then(release: str, left: list[str]) -> None:
+    """KAFKA-13207: the thread hears where the logs diverge, and truncates when it no longer fetches. m2 is lost."""
+    cluster = with_topic(release, replicas=(2, 1))
+    cluster.create_topic("u", {0: (1, 2)})  # broker 2 goes on to fetch from broker 1
+    cluster.produce("t", 0, "m0")
+    cluster.settle()
+    cluster.hold_fetches(1)
+    cluster.produce("t", 0, "m1", acks=1)
+    cluster.reassign({("t", 0): (1, 2)})
+    cluster.settle()
+    cluster.elect([T0])
+    cluster.settle(until=lambda it: any(type(step) is TakeFetchResponse for step in it.steps()))
+    cluster.step(TakeFetchResponse(2, 1))
+    cluster.resume_fetches(1)
+    cluster.reassign({("t", 0): (2, 1)})
+    cluster.settle(without=TakeFetchResponse)
+    cluster.elect([T0])
+    cluster.settle(until=lambda it: it.brokers[2].replica_manager.state.all_partitions[T0].is_led_by(2))
+    m2 = cluster.produce("t", 0, "m2")
+    cluster.settle(without=lambda step: step == (2, 1) and type(step) is TakeFetchResponse)
+    assert m2.acknowledged
+    cluster.settle()
+    assert cluster.consume("t", 0) == left
+    assert values(cluster, 1) == values(cluster, 2) == left
