@@ -195,10 +195,7 @@ class Cluster:
             raise ValueError(
                 f"auto_leader_rebalance: {reprlib.repr(auto_leader_rebalance)}, allowed are True and False"
             )
-        if type(min_insync_replicas) is not int or min_insync_replicas < 1:
-            raise ValueError(
-                f"min_insync_replicas: {reprlib.repr(min_insync_replicas)}, allowed are integers from 1 on"
-            )
+        _check_min_insync_replicas(min_insync_replicas)
         self.release, self.design, self._admin = release, control_design_of(release), admin_design_of(release)
         self._replication = ReplicationDesign(release)
         self._elections = 0
@@ -675,13 +672,32 @@ class Cluster:
             for controller in self.controllers.values() if self._admin.dynamic_unclean else ():
                 controller.configure_unclean(allowed, at_once)
             return
-        path, config = topic_config_path(topic), TopicConfig(unclean_leader_election_enable=allowed)
-        if path in self.zookeeper.state.nodes:
-            self.zookeeper.set(None, path, config)
-        else:
-            self.zookeeper.create(None, path, config)
+        self._configure(topic, unclean_leader_election_enable=allowed)
         if self._admin.unclean_at_once_of_topic and allowed:
             self._ask(Call(HANDLERS.process_unclean_leader_election_enable.__name__, (topic,)))
+
+    def set_min_insync_replicas(self, topic: TopicName, number: int) -> None:
+        """An administrator says how many replicas must be in sync for acks=all; leaders obey at once.
+
+        Args:
+            topic: the topic; the default of all others is an argument of `Cluster`.
+            number: how many [min.insync.replicas].
+
+        Raises:
+            ValueError: there is no such topic, or the number is invalid; nothing has happened.
+        """
+        _check_min_insync_replicas(number)
+        self._need_topic(topic)
+        self._something_happens()
+        self._configure(topic, min_insync_replicas=number)
+
+    def _configure(self, topic: TopicName, **changes: Any) -> None:
+        """Write a topic's configuration; what does not change stays."""
+        path = topic_config_path(topic)
+        if (node := self.zookeeper.state.nodes.get(path)) is not None:
+            self.zookeeper.set(None, path, node.data._replace(**changes))
+        else:
+            self.zookeeper.create(None, path, TopicConfig(**changes))
 
     def fail_over(self) -> None:
         """The controller's node is deleted; another broker is elected, because the old controller learns of it last.
@@ -749,7 +765,7 @@ class Cluster:
                 return
             self._clock.advance(end)
             self._something_happens()
-            self._fetches.time_has_passed()
+            self._fetches.look_at_all()
 
     # Logs and clients.
 
@@ -852,7 +868,7 @@ class Cluster:
         """
         self._something_happens()
         self._clock.put_off(self._replication.replica_lag_time_max_ms + 1)
-        self._fetches.time_has_passed()
+        self._fetches.look_at_all()
         while fetches := (self._fetches.responses() or self._fetches.requests() or self._fetches.sends()):
             self._do(fetches[0])
         for broker in sorted(self.live):
@@ -1270,6 +1286,12 @@ def _require_integers(**given: object) -> None:
     for name, value in given.items():
         if not (value is None or (type(value) is int and abs(value) < 2**31)):
             raise ValueError(f"{name}: {reprlib.repr(value)}, allowed are integers below {2**31}")
+
+
+def _check_min_insync_replicas(number: int) -> None:
+    """Refuse what is no number of replicas."""
+    if type(number) is not int or number < 1:
+        raise ValueError(f"min_insync_replicas: {reprlib.repr(number)}, allowed are integers from 1 on")
 
 
 def _checked_keep(keep: int | Mapping[P, int] | None) -> Keep:

@@ -49,8 +49,8 @@ class ClusterFetches:
             self._held[follower] = held - {*partitions}
         self._look_at_all_of(follower)
 
-    def time_has_passed(self) -> None:
-        """Every follower has something to fetch: its leader does not know that it is still there."""
+    def look_at_all(self) -> None:
+        """Time has passed: every follower has something to fetch, since its leader forgets it otherwise."""
         for follower in self._brokers:
             self._look_at_all_of(follower)
 

@@ -736,6 +736,7 @@ ARGUMENTS: dict[str, st.SearchStrategy[tuple[Any, ...]]] = {
     "elect": st.tuples(st.lists(PARTITION | ANYTHING, max_size=2) | ANYTHING)
     | st.tuples(st.lists(PARTITION), st.sampled_from(ElectionType) | ANYTHING),
     "allow_unclean": st.tuples(TOPIC),
+    "set_min_insync_replicas": st.tuples(TOPIC, NUMBER),
     "fail_over": st.just(()),
     "bounce": st.tuples(BROKER) | st.tuples(BROKER, ANYTHING),
     "produce": st.tuples(TOPIC, NUMBER, PLAIN, st.sampled_from([0, 1, -1, "all"]) | ANYTHING, BROKER),

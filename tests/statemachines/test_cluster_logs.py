@@ -103,6 +103,38 @@ def test_the_isr_shrinks_below_the_minimum_while_a_producer_waits(release: str, 
     assert cluster.consume("t", 0) == (["m0"] if advances else [])
 
 
+def test_each_setting_of_a_topic_stays_when_another_one_changes() -> None:
+    cluster = with_topic()
+    cluster.set_min_insync_replicas("t", 2)
+    cluster.allow_unclean("t")
+    cluster.crash(2)
+    cluster.settle()
+    assert cluster.produce("t", 0, "m0").error is Errors.NOT_ENOUGH_REPLICAS
+    cluster.set_min_insync_replicas("t", 1)
+    assert cluster.produce("t", 0, "m0").error is None
+    cluster.restart(2)
+    cluster.hold_fetches(2)
+    cluster.crash(1)
+    cluster.settle()
+    assert cluster.partition("t", 0).leader == 2
+
+
+def test_the_high_watermark_advances_when_fewer_replicas_are_enough() -> None:
+    """By the next record; since 3.7 it waits while the ISR is too small."""
+    cluster = with_topic(replicas=(1, 2, 3), min_insync_replicas=3)
+    cluster.crash(3)
+    cluster.settle()
+    cluster.produce("t", 0, "m0", acks=1)
+    cluster.settle()
+    assert cluster.consume("t", 0) == []
+    cluster.set_min_insync_replicas("t", 2)
+    cluster.settle()
+    assert cluster.consume("t", 0) == []
+    cluster.produce("t", 0, "m1")
+    cluster.settle()
+    assert cluster.consume("t", 0) == ["m0", "m1"]
+
+
 def test_a_producer_that_asks_the_wrong_broker_is_refused() -> None:
     cluster = with_topic(replicas=(1, 2))
     assert cluster.produce("t", 0, "m0", to=2).error is Errors.NOT_LEADER_OR_FOLLOWER
