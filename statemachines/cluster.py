@@ -69,6 +69,7 @@ from statemachines.controller.control_design import control_design_of
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor, event_of
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.meter import Meter
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.errors import Errors
@@ -237,6 +238,7 @@ class Cluster:
             lambda: self._unclean if self._admin.dynamic_unclean else self._unclean_at_start[broker],
             self._auto_leader_rebalance,
             self._deletes,
+            lambda: self._clock.now,
         )
 
         def ask_zookeeper(requests: tuple[ZkRequest, ...]) -> tuple[ZkResponse, ...]:
@@ -305,7 +307,7 @@ class Cluster:
         return self._status(partition, self._assignments(topic)[partition], self.live)
 
     def metrics(self, broker: BrokerId) -> dict[str, int]:
-        """The JMX metrics of a broker's controller, by Kafka's names: gauges, and counters that need no clock.
+        """The JMX metrics of a broker's controller, by Kafka's names: gauges, and the counts of meters.
 
         >>> cluster = Cluster(brokers=(1, 2))
         >>> cluster.settle()
@@ -316,7 +318,18 @@ class Cluster:
             ValueError: the broker does not run, or does not exist.
         """
         self._need((broker,), running=True)
-        return self.controllers[broker].metrics
+        shown = self.controllers[broker].metrics
+        return {name: each.count if isinstance(each, Meter) else each for name, each in shown.items()}
+
+    def meters(self, broker: BrokerId) -> dict[str, Meter]:
+        """The meters and timers of a broker's controller, by Kafka's names, with rates and times.
+
+        Raises:
+            ValueError: the broker does not run, or does not exist.
+        """
+        self._need((broker,), running=True)
+        shown = self.controllers[broker].metrics
+        return {name: each for name, each in shown.items() if isinstance(each, Meter)}
 
     def _topics(self) -> frozenset[TopicName]:
         return self.zookeeper.children(None, TOPICS)[0]

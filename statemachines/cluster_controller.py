@@ -19,6 +19,7 @@ from statemachines.controller.design import design_of
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import event_processor
 from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
+from statemachines.controller.meter import Meter
 from statemachines.controller.metrics import CountingChannels, context_of, update_metrics
 from statemachines.controller.state_change import EventDone
 from statemachines.controller.threads import BEGIN
@@ -50,6 +51,7 @@ class ClusterController(KafkaController):
         unclean: returns, at each election, whether unclean elections are permitted unless a topic says otherwise.
         auto_leader_rebalance: whether it checks by itself whether preferred replicas lead.
         delete_topic_enable: whether topics can be deleted.
+        now: returns the time, in milliseconds.
     """
 
     def __init__(
@@ -61,10 +63,11 @@ class ClusterController(KafkaController):
         unclean: Callable[[], bool],
         auto_leader_rebalance: bool,
         delete_topic_enable: bool,
+        now: Callable[[], int],
     ) -> None:
         design = control_design_of(release)
         context = context_of(design, release)
-        self.channels = CountingChannels(context, design)
+        self.channels = CountingChannels(context, design, now)
         self._release, self._note, self._unclean = release, note, unclean
         self._asked: list[tuple[Call, Reply]] = []
         """Requests that wait, or are being processed, for a caller."""
@@ -78,10 +81,11 @@ class ClusterController(KafkaController):
             events,
             answer=self._reply,
             auto_leader_rebalance=auto_leader_rebalance,
+            now=now,
         )
 
     @property
-    def metrics(self) -> dict[str, int]:
+    def metrics(self) -> dict[str, int | Meter]:
         """Its JMX metrics, by Kafka's names (see `statemachines.controller.metrics`)."""
         shown: dict[str, int] = {}
         update_metrics(shown, self.context, self.active, self.events.design, self._release)

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 from collections import UserDict, deque
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import astuple
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -312,7 +311,7 @@ class ControllerBeside(ScriptedCluster):
             "live_broker_epochs": live_brokers,
             "active": (self.is_active, self.controller.active_controller_id),
             **({"gauges": self._gauges()} if self.controller.is_running else {}),
-            "stats": astuple(self.controller.stats),
+            "stats": tuple(meter.count for meter in self.controller.stats.metrics().values()),
             "being_reassigned": state.partitions_being_reassigned,
             "znodes": {
                 path: (node.version, node_data(path, node.data))

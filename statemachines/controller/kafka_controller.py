@@ -87,6 +87,7 @@ class KafkaController(ElectingController):
             before its end is passed again, with None, at its end.
         auto_leader_rebalance: whether, as controller, it checks by itself whether preferred replicas lead
             [auto.leader.rebalance.enable].
+        now: returns the time, in milliseconds.
     """
 
     def __init__(
@@ -98,6 +99,7 @@ class KafkaController(ElectingController):
         ask: Callable[[Sequence[ZkRequest]], Sequence[ZkResponse]] | None = None,
         answer: Callable[[Call, Any], object] = lambda event, answer: None,
         auto_leader_rebalance: bool = True,
+        now: Callable[[], int] = lambda: 0,
     ) -> None:
         increments = tuple(
             do for do in design.failover if do in (ControllerStep.ReadEpoch, ControllerStep.IncrementEpoch)
@@ -120,8 +122,9 @@ class KafkaController(ElectingController):
         """The controller, by its last knowledge. [activeControllerId]"""
         self.event: Call | None = None
         """The event being processed."""
-        self.stats = ControllerStats()
-        """Its counters since the start of its broker's process."""
+        self._now, self._begun = now, 0
+        self.stats = ControllerStats(now)
+        """Its meters since the start of its broker's process."""
         events.partition_state_machine.mark_unclean = self._mark_unclean
         self._answered = self._shuts_down = self._is_to_resign = False
         self._ask, self._answer = self._ask_servers if ask is None else ask, answer
@@ -178,7 +181,7 @@ class KafkaController(ElectingController):
         self._is_to_resign = False
         self._forget()
         self.events.forget_all()
-        self.stats = ControllerStats()
+        self.stats = ControllerStats(self._now)
         self.me = self.stop(self.me)
 
     def shutdown(self) -> None:
@@ -304,7 +307,6 @@ class KafkaController(ElectingController):
     def _turn_to(self, event: QueuedEvent) -> None:
         if isinstance(event, Queued) and event.event in BROKER_CHANGES:
             event = Call(_Its.process_broker_change.__name__)
-            self.stats.leader_election_timer += 1
         if isinstance(event, Queued):
             self._take(self.handle(self.me._replace(queue=(event,))))
         elif self.active:
@@ -313,11 +315,13 @@ class KafkaController(ElectingController):
             self._refuse(event)
 
     def _mark_unclean(self) -> None:
-        self.stats.unclean_leader_election_rate += 1
+        self.stats.unclean_leader_election_rate.mark()
 
     def _refuse(self, event: Call) -> None:
         """Reply to the caller of an event that the broker is not controller."""
         match event.method:
+            case _Its.process_broker_change.__name__:
+                self.stats.leader_election_timer.mark()
             case _Its.process_controlled_shutdown.__name__:
                 self._answer(event, EventFailure.ControllerMoved)
             case _Its.process_replica_leader_election.__name__ if event.arguments:
@@ -332,7 +336,7 @@ class KafkaController(ElectingController):
     # Processing.
 
     def _begin(self, event: Call) -> None:
-        self.event, self._answered = event, False
+        self.event, self._answered, self._begun = event, False, self._now()
         self._went_on(self.events.process(event))
 
     def _go_on_with(self, processing: EventWaiting) -> None:
@@ -353,6 +357,8 @@ class KafkaController(ElectingController):
         event, self.processing, self.event = self.event, None, None
         assert event is not None
         self._answer(event, None)
+        if event.method == _Its.process_broker_change.__name__:
+            self.stats.leader_election_timer.mark(self._now() - self._begun)
         if event.method == _Its.process_auto_preferred_replica_leader_election.__name__:
             self.rebalance_timer.schedule()
         if self.me.about_to(ControllerStep.FailOver):

@@ -1,4 +1,4 @@
-"""The JMX metrics of a controller: its gauges, and the counts of its meters and timers, without a clock.
+"""The JMX metrics of a controller: its gauges, and its meters and timers.
 
 Names are Kafka's, as monitoring uses them: `kafka.controller:type=KafkaController,name=...`. A gauge is computed from
 the controller's context, and is 0 on a broker that is not controller. Since 0.11 Kafka updates its gauges after each
@@ -24,21 +24,21 @@ Three do not show what their names suggest:
 The counters are no part of a controller's state, and systems do not explore them: `ControllerStats` belongs to a
 process, `CountingChannels` and `CountingContext` to a controller in memory.
 
-Left out: rates, times, and metrics of states (ControllerState, ZkMigrationState).
+Left out: metrics of states (ControllerState, ZkMigrationState) and the timers of other events than broker changes.
 
 [updateMetrics in KafkaController.scala, ControllerContext.scala, ControllerStats, 0.10.1 to 3.9]
 """
 
-from collections import Counter
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from election.ids import BrokerId
 from statemachines.controller.channel_manager import ControllerChannelManager
 from statemachines.controller.context import ContextState, ControllerContext
 from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.meter import Meter
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -292,27 +292,37 @@ def context_of(design: ControlDesign, release: str, state: ContextState | None =
 class CountingChannels(ControllerChannelManager):
     """The channels of a controller, with counts of the requests that their threads have taken."""
 
-    def __init__(self, context: ControllerContext, design: ControlDesign) -> None:
+    def __init__(self, context: ControllerContext, design: ControlDesign, now: Callable[[], int]) -> None:
         super().__init__(context, design=design)
-        self.taken: Counter[BrokerId] = Counter()
-        """The requests taken for each broker while its channel exists [RequestRateAndQueueTimeMs]."""
+        self._now = now
+        self._put: defaultdict[BrokerId, deque[int]] = defaultdict(deque)
+        """When each queued request was put into its queue."""
+        self.taken: defaultdict[BrokerId, Meter] = defaultdict(lambda: Meter(now))
+        """The requests taken for each broker while its channel exists, and their time in the queue."""
+
+    def send_request(self, broker: BrokerId, request: ControlRequest) -> None:
+        """Put a request into a broker's queue."""
+        super().send_request(broker, request)
+        if broker in self.state.message_queues:
+            self._put[broker].append(self._now())
 
     def take(self, broker: BrokerId) -> ControlRequest:
         """The thread takes the first request of its queue, to send it."""
         request = super().take(broker)
-        self.taken[broker] += 1
+        self.taken[broker].mark(self._now() - self._put[broker].popleft())
         return request
 
     def remove_broker(self, broker: BrokerId) -> ControlRequest | None:
         """Close a broker's channel, and drop its metrics."""
         sending = super().remove_broker(broker)
         self.taken.pop(broker, None)
+        self._put.pop(broker, None)
         return sending
 
-    def metrics(self, release: str) -> dict[str, int]:
+    def metrics(self, release: str) -> dict[str, int | Meter]:
         """The metrics of the channels, by their full names."""
         prefix, which = "kafka.controller:type=ControllerChannelManager,name=", Release(release)
-        shown = {}
+        shown: dict[str, int | Meter] = {}
         if which >= QUEUE_SIZES:
             shown[f"{prefix}TotalQueueSize"] = self.total_queue_size()
         for broker in self.state.message_queues:
@@ -323,17 +333,21 @@ class CountingChannels(ControllerChannelManager):
         return shown
 
 
-@dataclass
 class ControllerStats:
-    """The counters of a broker's process as controller."""
+    """The meters of a broker's process as controller.
 
-    leader_election_timer: int = 0
-    """Processed changes of brokers [LeaderElectionRateAndTimeMs]."""
-    unclean_leader_election_rate: int = 0
-    """Elections of leaders that were not in sync, each time they were chosen [UncleanLeaderElectionsPerSec]."""
+    Args:
+        now: returns the time, in milliseconds.
+    """
 
-    def metrics(self) -> dict[str, int]:
-        """The counters, by their full names."""
+    def __init__(self, now: Callable[[], int] = lambda: 0) -> None:
+        self.leader_election_timer = Meter(now)
+        """Processed changes of brokers [LeaderElectionRateAndTimeMs]."""
+        self.unclean_leader_election_rate = Meter(now)
+        """Elections of leaders that were not in sync, each time they were chosen [UncleanLeaderElectionsPerSec]."""
+
+    def metrics(self) -> dict[str, Meter]:
+        """The meters, by their full names."""
         prefix = "kafka.controller:type=ControllerStats,name="
         return {
             prefix + "LeaderElectionRateAndTimeMs": self.leader_election_timer,
