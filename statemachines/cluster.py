@@ -43,7 +43,7 @@ from statemachines.broker.kafka_server import (
     FindController,
     Stopped,
 )
-from statemachines.broker.log.unified_log import UnifiedLog
+from statemachines.broker.log.partition_logs import PartitionLogs
 from statemachines.broker.partition import Milliseconds
 from statemachines.changes.administration import DYNAMIC_UNCLEAN
 from statemachines.changes.replicating import ReplicationDesign
@@ -756,8 +756,10 @@ class Cluster:
             raise ValueError(f"broker {broker} refuses to read {which} from {offset}: {found}")
         return [*found]
 
-    def logs(self, topic: TopicName, partition: PartitionId) -> dict[BrokerId, UnifiedLog]:
+    def logs(self, topic: TopicName, partition: PartitionId) -> PartitionLogs:
         """The logs of a partition, by broker; of a broker that does not run, what it finds when it starts.
+
+        They print as rows of cells.
 
         Raises:
             ValueError: there is no such partition.
@@ -772,7 +774,8 @@ class Cluster:
         }
         if not found:
             self._need_partition(topic, partition)
-        return found
+        live = self.live
+        return PartitionLogs(found, self._status(which, ReplicaAssignment(()), live).leader, live)
 
     def checkpoint(self, *brokers: BrokerId) -> None:
         """Brokers write their high watermarks to their disks, which they do every 5 seconds; by default all.
