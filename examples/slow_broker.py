@@ -1,106 +1,81 @@
-"""A channel with a slow broker: broker 2 dies, and broker 1 does not answer.
+"""A slow broker: six requests of the controller wait for broker 1, and the others have handled theirs.
 
-The controller elects leaders and removes the dead broker from the ISRs. It never waits for a broker: broker 3 has
-handled everything while broker 1 still has the first request, which the controller sends again and again. In the end
-the controller finds broker 1 dead, and drops the requests that waited for it.
+The controller never waits for a broker, so the cluster goes on without broker 1. Broker 1 does not know the two new
+topics, and believes that it still leads the old one. It accepts records for it, and even acknowledges one with
+acks=1. When it handles LeaderAndIsr at last, the producer that waits is refused, and so is everyone who still asks
+broker 1. As a follower it cuts what it has accepted.
 
-    waiting: 3 for broker 1, 3 for broker 3
-    broker 3 handles LeaderAndIsr: t-0 has leader 1, epoch 1, ISR (1, 3)
-    broker 3 handles UpdateMetadata
-    broker 3 handles UpdateMetadata
-    broker 1 handles LeaderAndIsr: t-0 has leader 1, epoch 1, ISR (1, 3)
-    its reply is lost, and the request is sent again
-    broker 1 handles LeaderAndIsr: t-0 has leader 1, epoch 1, ISR (1, 3)
-    its reply is lost, and the request is sent again
-    waiting: 2 for broker 1, 0 for broker 3
-    broker 1 is removed; the controller does not know whether it handled LeaderAndIsr
-    waiting: nothing for broker 1, 0 for broker 3
+    broker 2 leads old-0, by ZooKeeper
+    waiting: 6 for broker 1, 0 for broker 2, 0 for broker 3
+    broker 1 knows old; broker 2 knows new, newer, old
+    broker 1 is asked: m0 is acknowledged at offset 0
+    broker 1 is asked: m1 is not acknowledged
+    broker 1       | m0@1   m1@1    LEO 2, HW 0
+    broker 2 leads |                LEO 0, HW 0
+    broker 1 takes LeaderAndIsr of controller 3
+    m1 is not acknowledged: NOT_LEADER_OR_FOLLOWER
+    broker 1 is asked: m2 is not acknowledged: NOT_LEADER_OR_FOLLOWER
+    waiting: 5 for broker 1, 0 for broker 2, 0 for broker 3
+    broker 1 knows new, newer, old; broker 2 knows new, newer, old
+    broker 1 truncates old-0 to 0, its leader's end of epoch 1: m0@1 m1@1 is gone
+    broker 1       |  LEO 0, HW 0
+    broker 2 leads |  LEO 0, HW 0
 """
 
-from statemachines.controller.channel_manager import ControllerChannelManager, Delivery
-from statemachines.controller.context import ControllerContext
-from statemachines.controller.control_responses import (
-    ControlResponse,
-    LeaderAndIsrResponse,
-    StopReplicaResponse,
-    UpdateMetadataResponse,
-)
-from statemachines.controller.request_batch import ControllerBrokerRequestBatch
-from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
-from statemachines.messages.errors import Errors
-from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
-from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import TopicPartition
+from statemachines import Cluster
+from statemachines.broker.data_plane import Truncated
+from statemachines.cluster_steps import Step, TakeRequest
 
 
-def name(request: ControlRequest) -> str:
-    """The kind of a request."""
-    return type(request).__name__.removesuffix("Request")
+def is_slow(step: Step) -> bool:
+    """A step for which broker 1 is too slow."""
+    return isinstance(step, TakeRequest) and step.broker == 1
 
 
-class Broker:
-    """A broker that prints the requests that it handles."""
-
-    def __init__(self, broker: int) -> None:
-        self.broker = broker
-
-    def handle(self, request: ControlRequest) -> ControlResponse:
-        """Handle a request of any kind."""
-        states = request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ()
-        said = "; ".join(
-            f"{state.topicName}-{state.partitionIndex} has leader {state.leader}, epoch {state.leaderEpoch}, "
-            f"ISR {state.isr}"
-            for state in states
-        )
-        print(f"broker {self.broker} handles {name(request)}{': ' + said if said else ''}")
-        if isinstance(request, LeaderAndIsrRequest):
-            return LeaderAndIsrResponse(Errors.NONE)
-        if isinstance(request, StopReplicaRequest):
-            return StopReplicaResponse(Errors.NONE)
-        return UpdateMetadataResponse(Errors.NONE)
+def waiting(cluster: Cluster) -> str:
+    """The lengths of the queues of the controller, which is on broker 3."""
+    channels = cluster.controllers[3].channels
+    return "waiting: " + ", ".join(f"{channels.queue_size(each)} for broker {each}" for each in (1, 2, 3))
 
 
-def show_what_waits(channels: ControllerChannelManager) -> None:
-    """The gauges of the queues of brokers 1 and 3."""
-    there = channels.state.message_queues
-    sizes = (f"{channels.queue_size(each) if each in there else 'nothing'} for broker {each}" for each in (1, 3))
-    print(f"waiting: {', '.join(sizes)}")
+def known(cluster: Cluster) -> str:
+    """The topics that brokers 1 and 2 know."""
+    caches = {each: cluster.brokers[each].metadata_cache.state.partition_states for each in (1, 2)}
+    return "; ".join(
+        f"broker {each} knows {', '.join(sorted(topic for topic, _ in caches[each]))}" for each in caches
+    )
 
 
 def main() -> None:
     """Run it."""
-    context = ControllerContext()
-    context.add_live_brokers({1: 101, 3: 103})
-    partition = TopicPartition("t", 0)
-    context.update_partition_full_replica_assignment(partition, ReplicaAssignment((1, 2, 3)))
-    channels = ControllerChannelManager(context)
-    channels.startup(context.live_broker_ids())
-    batch = ControllerBrokerRequestBatch(1, context, channels.send_request)
+    cluster = Cluster(brokers=(1, 2, 3), controller=3)
+    cluster.create_topic("old", {0: (2, 1)})
+    cluster.settle()
+    cluster.crash(2)
+    cluster.settle()
+    cluster.restart(2)
+    cluster.settle()
 
-    known = LeaderIsrAndControllerEpoch(LeaderAndIsr(1, 1, (1, 3)), 5)
-    context.put_partition_leadership_info(partition, known)
-    batch.new_batch()
-    assignment = context.partition_full_replica_assignment(partition)
-    batch.add_leader_and_isr_request_for_brokers((1, 3), partition, known, assignment, is_new=False)
-    batch.send_requests_to_brokers(5)
-    batch.new_batch()
-    batch.add_update_metadata_request_for_brokers((1, 3), (partition,))
-    batch.send_requests_to_brokers(5)
-    show_what_waits(channels)
-
-    quick, slow = Broker(3), Broker(1)
-    while channels.queue_size(3):
-        channels.exchange(3, quick.handle)
-    for _ in range(2):
-        channels.exchange(1, slow.handle, Delivery.ReplyLost)
-        print("its reply is lost, and the request is sent again")
-    show_what_waits(channels)
-
-    context.remove_live_brokers([1])
-    under_way = channels.remove_broker(1)
-    assert under_way is not None
-    print(f"broker 1 is removed; the controller does not know whether it handled {name(under_way)}")
-    show_what_waits(channels)
+    cluster.elect([("old", 0)])
+    for topic in ("new", "newer"):
+        cluster.settle(without=is_slow)
+        cluster.create_topic(topic, {0: (1, 2)})
+    cluster.settle(without=is_slow)
+    print(f"broker {cluster.partition('old', 0).leader} leads old-0, by ZooKeeper")
+    print(waiting(cluster))
+    print(known(cluster))
+    print("broker 1 is asked:", cluster.produce("old", 0, "m0", acks=1, to=1))
+    print("broker 1 is asked:", m1 := cluster.produce("old", 0, "m1", to=1))
+    print(cluster.logs("old", 0))
+    [step] = filter(is_slow, cluster.steps())
+    cluster.step(step)
+    print(step, m1, sep="\n")
+    print("broker 1 is asked:", cluster.produce("old", 0, "m2", to=1))
+    print(waiting(cluster))
+    cluster.settle()
+    print(known(cluster))
+    print(*(each for each in cluster.history if isinstance(each, Truncated)), sep="\n")
+    print(cluster.logs("old", 0))
 
 
 if __name__ == "__main__":

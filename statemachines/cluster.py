@@ -44,7 +44,7 @@ from statemachines.broker.kafka_server import (
     FindController,
     Stopped,
 )
-from statemachines.broker.log.unified_log import UnifiedLog
+from statemachines.broker.log.partition_logs import PartitionLogs
 from statemachines.changes.administration import DYNAMIC_UNCLEAN
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.cluster_clock import HOUR, ClusterClock
@@ -845,8 +845,10 @@ class Cluster:
             raise ValueError(f"broker {broker} refuses to read {which} from {offset}: {found}")
         return [*found]
 
-    def logs(self, topic: TopicName, partition: PartitionId) -> dict[BrokerId, UnifiedLog]:
+    def logs(self, topic: TopicName, partition: PartitionId) -> PartitionLogs:
         """The logs of a partition, by broker; of a broker that does not run, what it finds when it starts.
+
+        They print as rows of cells.
 
         Raises:
             ValueError: there is no such partition.
@@ -861,7 +863,8 @@ class Cluster:
         }
         if not found:
             self._need_partition(topic, partition)
-        return found
+        live = self.live
+        return PartitionLogs(found, self._status(which, ReplicaAssignment(()), live).leader, live)
 
     def checkpoint(self, *brokers: BrokerId) -> None:
         """Brokers write their high watermarks to their disks now, by default all; by the clock every 5 seconds.

@@ -14,10 +14,12 @@ from sybil.example import SybilFailure
 
 import spec.language
 from tests import tutorial
-from tests.tutorial import DOCUMENTS, ROOT, Reader, as_shown, blocks, evaluated, lines_of
+from tests.tutorial import DOCUMENTS, ROOT, Reader, as_shown, blocks, evaluated, lines_of, prompts
 
 LONG = {"coming-from-hypothesis", "explorer", "traces", "tutorial-2", "what-if"}
 """Pages whose commands take more than a few seconds together."""
+UNTYPED = "# mypy: allow-untyped-defs, allow-untyped-calls\n"
+"""At a prompt nobody annotates functions; their bodies are checked all the same."""
 TRIED = [each for each in DOCUMENTS if any(block.region.evaluator for block in blocks(each))]
 
 
@@ -37,6 +39,8 @@ def test_shown_code_is_typed(tmp_path: Path) -> None:
                 (tmp_path / f"{page.stem.replace('-', '_')}_{number}.py").write_text(block.parsed)
             elif block.region.lexemes["language"] == "python":
                 block.evaluate()
+        if session := "".join(each.source for block in blocks(page) for each in prompts(block)):
+            (tmp_path / f"{page.stem.replace('-', '_')}_session.py").write_text(UNTYPED + session)
     files = sorted(map(str, tmp_path.glob("*.py")))
     assert len(files) > 15
     kept = ROOT / ".mypy_cache" / "documents"  # mypy's cache of the packages: most of the work
@@ -106,6 +110,37 @@ def test_the_reader_detects_false_output(tmp_path: Path) -> None:
         commands.evaluate()
     [(place, printed)] = reader.unlike
     assert (SMALL[place], printed) == ("yes\n", "no\n")
+
+
+SESSION = """
+```pycon
+>>> def twice(number):
+...     return 2 * number
+```
+
+```pycon
+>>> twice(1)
+2
+>>> for number in (2, 3):
+...     twice(number)
+4
+5
+>>> print()
+```
+"""
+
+
+def test_a_session_goes_on(tmp_path: Path) -> None:
+    """Each statement is compared, and the place of a wrong output is known."""
+    page = tmp_path / "session.md"
+    page.write_text(SESSION)
+    reader = Reader(tmp_path)
+    first, second = blocks(page, reader)
+    first.evaluate()
+    with pytest.raises(SybilFailure):
+        second.evaluate()
+    assert [(SESSION[place], printed) for place, printed in reader.unlike] == [("4\n5\n", "4\n6\n"), ("", "\n")]
+    assert SESSION[: reader.unlike[1][0].start].endswith(">>> print()\n")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ All blocks of a document are tried in their order, in a directory with nothing b
 
 - a block goes into the file or place that the sentence before it names (`Begin a file`, `Add below`);
 - other Python ends with a comment, the value of its last expression;
+- a `pycon` block continues the session of the blocks before it, and prints the lines below each statement;
 - commands print the lines below them, where a line of three dots stands for any lines.
 
 A `text` block without a place is a quotation. A fence with `not run: ` and a reason is skipped, and so is a directive
@@ -14,6 +15,9 @@ of the site (`docs/conf.py`).
 from __future__ import annotations
 
 import ast
+import contextlib
+import doctest
+import io
 import os
 import re
 import subprocess
@@ -125,9 +129,10 @@ def _evaluator(block: Region, where: re.Match[str] | None) -> Evaluator | None:
         return None
     if where:
         return partial(typed, where)
-    if language not in ("python", "console"):
+    alone = {"python": evaluated, "console": run, "pycon": continued}
+    if language not in alone:
         raise ValueError(f"it does not say where {language} goes: {block.parsed}")
-    return run if language == "console" else evaluated
+    return alone[language]
 
 
 def typed(where: re.Match[str], block: Example) -> None:
@@ -159,6 +164,26 @@ def evaluated(block: Example) -> str:
     exec(compile(code, block.path, "exec"), names)
     found = f"# {eval(compile(ast.Expression(last.value), block.path, 'eval'), names)!r}"
     return "" if block.parsed.rstrip().splitlines()[-1] == found else found
+
+
+def continued(block: Example) -> str:
+    """Continue the page's session; return the statements with another output, and that output."""
+    names, wrong = block.namespace.setdefault("session", {}), []
+    lines = block.parsed.splitlines(keepends=True)
+    first = block.document.text.index("\n", block.start) + 1
+    for each in prompts(block):
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            exec(compile(each.source, block.path, "single"), names)
+        if not as_shown(said.getvalue(), each.want):
+            place = first + sum(map(len, lines[: each.lineno + each.source.count("\n")]))
+            block.namespace["reader"].unlike.append((slice(place, place + len(each.want)), said.getvalue()))
+            wrong.append(f">>> {each.source}{said.getvalue()}")
+    return "".join(wrong)
+
+
+def prompts(block: Example) -> list[doctest.Example]:
+    """The statements of a session, with what they print."""
+    return doctest.DocTestParser().get_examples(block.parsed) if block.region.evaluator is continued else []
 
 
 def lines_of(name: str, source: str) -> tuple[int, int]:

@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 FORMS: Final = ("mermaid", "dot", "svg")
 
 
-@click.command(short_help="Draw WHAT: partition, replica, controller, or an anomaly by its ID.")
+@click.command(short_help="Draw WHAT: partition, replica, controller, lost-record, or an anomaly by its ID.")
 @click.argument("what", type=TEXT)
 @single_value("--release", type=TEXT, metavar="R", help="The release of Kafka, such as 2.0.")
 @format_of(FORMS)
 @OUTPUT
 def diagram(what: str, release: str | None, form: str | None, output: Path | None) -> None:
-    """Draw WHAT: the transition table of a partition or a replica, the life of a controller, or an anomaly by its ID,
-    as a sequence diagram (mermaid or svg).
+    """Draw WHAT: the transition table of a partition or a replica, the life of a controller, an anomaly by its ID
+    as a sequence diagram (mermaid or svg), or lost-record: logs that may lose an acknowledged record (svg).
 
-    Without --release a table shows the rows of all releases with the releases that had each row, and a life is that
+    Without --release a table shows the rows of all releases with the releases that had each row, and the others are
     of the newest release. An anomaly is drawn in the release of its row.
     """
     from spec.cli.progress import Progress

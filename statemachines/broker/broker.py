@@ -25,7 +25,8 @@ from statemachines.broker.kafka_server import (
     NotAnswered,
     ShutdownStep,
 )
-from statemachines.broker.log.disk import Disk
+from statemachines.broker.log import leader_epoch_checkpoint
+from statemachines.broker.log.disk import Disk, offset_checkpoint
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.broker.partition import Milliseconds
 from statemachines.broker.replica_manager import ReplicaManager
@@ -153,6 +154,20 @@ class Broker:
         else:
             self.data_plane.left(keep)
         self._make()
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The texts of the files beside its logs, by path: the high watermarks and, since 0.11, the leader epochs."""
+        texts = {
+            "replication-offset-checkpoint": offset_checkpoint(
+                {each: it.high_watermark for each, it in self.disks.items()}
+            )
+        }
+        if self.settings.design.epochs_in_records:
+            for partition, disk in self.disks.items():
+                epochs = self.data_plane.partitions[partition].log.epochs if self.is_running else disk.epochs
+                texts[f"{partition}/{leader_epoch_checkpoint.NAME}"] = leader_epoch_checkpoint.render(epochs)
+        return texts
 
     def shut_down(self, attempts: int = CONTROLLED_SHUTDOWN_MAX_RETRIES) -> None:
         """Begin a controlled shutdown.

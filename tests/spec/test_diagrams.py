@@ -13,8 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 from spec import diagrams
-from spec.diagrams import ANOMALIES, FILES, GENERATIONS, draw
+from spec.diagrams import ANOMALIES, FILES, GENERATIONS, LOSSES, draw
 from spec.language import UsageError
+from statemachines.releases import RELEASES, Release
 from tests.rows import rows
 
 COMMITTED = Path(__file__).parents[2] / "diagrams"
@@ -26,7 +27,7 @@ NEWEST = [
     f"{picture}.{kind}"
     for picture in (f"controller-{GENERATIONS[-1]}", "partition", "replica", "K1")
     for kind in KINDS
-]
+] + [f"lost-record-{release}.svg" for release in LOSSES]
 
 
 def words(picture: str) -> list[str]:
@@ -57,7 +58,7 @@ def test_the_committed_picture_equals_the_drawn_one(name: str) -> None:
 
 
 def test_every_table_and_every_generation_has_a_mermaid_and_an_svg_file() -> None:
-    """And there are no other files."""
+    """Logs are SVG only, and there are no other files."""
     assert sorted(FILES) == sorted([*OLDER, *NEWEST])
     assert {path.name for path in COMMITTED.iterdir()} == set(FILES)
 
@@ -67,6 +68,19 @@ def test_an_anomaly_is_a_sequence_diagram_in_the_release_of_its_row(form: str, r
     """Other formats and other releases are refused."""
     with pytest.raises(UsageError, match=r"^K1 "):
         draw("K1", form, release)
+
+
+@rows("release", RELEASES)
+def test_a_record_is_lost_until_0_10_only(release: str) -> None:
+    """Then another record takes its offset on both brokers."""
+    cells = [word.split("@")[0] for word in words(draw("lost-record", "svg", release)) if re.match(r"m\d(@|$)", word)]
+    left = ["m0", "m1", "m2"] if Release(release) >= Release("0.11") else ["m0", "m2"]
+    assert cells[-2 * len(left) :] == 2 * left
+
+
+def test_logs_are_svg() -> None:
+    with pytest.raises(UsageError, match=r"^lost-record --format dot: logs can be svg$"):
+        draw("lost-record", "dot", "3.9")
 
 
 def test_a_release_is_of_a_line() -> None:
@@ -106,7 +120,7 @@ def test_an_unknown_picture_is_refused() -> None:
     """The error lists the known ones."""
     with pytest.raises(
         UsageError,
-        match=r"^there is no diagram log; there are partition, replica, controller, and the anomalies: B1, K1, ...$",
+        match=r"^there is no diagram log; there are partition, replica, controller, lost-record, and the anomalies: ",
     ):
         draw("log", "svg")
     with pytest.raises(UsageError, match=r"^no release is called 9\.9; there are 0\.10\.1, "):

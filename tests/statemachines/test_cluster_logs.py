@@ -8,10 +8,13 @@ import pytest
 
 from statemachines import Cluster
 from statemachines.broker.data_plane import Appended, Halted, Truncated
+from statemachines.broker.log.partition_logs import PartitionLogs
+from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.cluster import NotSettled
 from statemachines.cluster_history import Written, unclean_elections
 from statemachines.cluster_steps import ChangeIsr, SendFetch, Step, TakeFetch, TakeFetchResponse, TakeRequest
 from statemachines.messages.errors import Errors
+from statemachines.messages.records import Record
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES, Release
 from tests.rows import rows
@@ -33,6 +36,64 @@ def logs(cluster: Cluster) -> list[str]:
 
 def values(cluster: Cluster, broker: int) -> list[object]:
     return [each.value for each in cluster.logs("t", 0)[broker].records]
+
+
+# What is shown of logs.
+
+
+def test_logs_print_as_rows() -> None:
+    """With the bar at the high watermark, and who leads or is down."""
+    cluster = with_topic("3.9", (1, 2))
+    cluster.produce("t", 0, "m0")
+    cluster.settle()
+    cluster.checkpoint()
+    cluster.crash(1)
+    cluster.settle()
+    cluster.produce("t", 0, "longer", acks=1)
+    assert str(cluster.logs("t", 0)).splitlines() == [
+        "broker 1 down    m0@0 |             LEO 1, HW 1",
+        "broker 2 leads   m0@0   longer@1 |  LEO 2, HW 2",
+    ]
+    cluster.crash(2)
+    assert [cluster.logs("t", 0).name(each) for each in (1, 2)] == ["broker 1 down", "broker 2 down"]
+
+
+def test_logs_of_a_deleted_topic_have_no_leader() -> None:
+    """A broker that is down still has its log."""
+    cluster = with_topic("3.9", (1, 2))
+    cluster.crash(2)
+    cluster.settle()
+    cluster.delete_topic("t")
+    cluster.settle()
+    cluster.zookeeper.delete(None, "/brokers/topics/t/partitions/0/state")
+    assert str(cluster.logs("t", 0)).splitlines()[-1] == "broker 2 down |  LEO 0, HW 0"
+
+
+def test_a_high_watermark_beyond_the_end_has_no_bar() -> None:
+    """Until 2.3 a log may be cut below it."""
+    log = UnifiedLog((Record("m0"),), high_watermark=2)
+    assert str(PartitionLogs({1: log}, 1, {1})) == "broker 1 leads   m0    LEO 1, HW 2"
+    longer = log.append((Record("m1"), Record("m2")))
+    assert str(PartitionLogs({1: log, 2: longer}, 2, {1, 2})).splitlines()[0].endswith("m0      |       LEO 1, HW 2")
+
+
+def test_the_files_of_a_broker_are_as_old_as_its_last_checkpoint() -> None:
+    """Leader epochs are written at once, and are what the broker finds after the records that it lost."""
+    cluster = with_topic("3.9", (1, 2))
+    cluster.produce("t", 0, "m0")
+    cluster.settle()
+    files = cluster.brokers[1].files
+    assert files == {"replication-offset-checkpoint": "0\n1\nt 0 0\n", "t-0/leader-epoch-checkpoint": "0\n1\n0 0\n"}
+    cluster.checkpoint(1)
+    cluster.crash(2)
+    cluster.settle()
+    cluster.produce("t", 0, "m1")
+    cluster.crash(1)
+    assert cluster.brokers[1].files == {
+        "replication-offset-checkpoint": "0\n1\nt 0 1\n",
+        "t-0/leader-epoch-checkpoint": "0\n2\n0 0\n1 1\n",
+    }
+    assert [*with_topic("0.10.2").brokers[1].files] == ["replication-offset-checkpoint"]
 
 
 # Producers and consumers.

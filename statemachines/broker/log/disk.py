@@ -2,7 +2,7 @@
 
 A broker appends to files, and the operating system writes them to the disk some time later. So if only the process
 dies, all records stay; if the machine does, any number of the last ones may be lost. Three files are written beside
-the log, each as a whole:
+the log, each as a whole, as lines of text (`offset_checkpoint`):
 
     replication-offset-checkpoint     the high watermarks of all partitions, every 5 s and when a broker stops cleanly
     recovery-point-offset-checkpoint  up to where each log is on the disk, when it is flushed
@@ -13,13 +13,15 @@ the log, each as a whole:
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from statemachines.broker.log.leader_epochs import LeaderEpochs
 from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.messages.records import Offset, Record
+from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["Disk"]
+__all__ = ["Disk", "offset_checkpoint"]
 
 
 class Disk(NamedTuple):
@@ -52,3 +54,17 @@ class Disk(NamedTuple):
         An epoch that begins at the log's end, or after it, is dropped.
         """
         return UnifiedLog(self.records, 0, self.epochs.truncate_from_end(len(self.records)))
+
+
+def offset_checkpoint(offsets: Mapping[TopicPartition, Offset]) -> str:
+    """The text of a file with an offset of each partition: a version, the number of entries, the entries.
+
+    Kafka writes the entries in any order [OffsetCheckpointFile.scala, 0.11 to 3.9; OffsetCheckpoint.scala, 0.10].
+
+    >>> print(offset_checkpoint({TopicPartition("t", 0): 2}), end="")
+    0
+    1
+    t 0 2
+    """
+    entries = (f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items()))
+    return "".join(f"{line}\n" for line in (0, len(offsets), *entries))
