@@ -25,8 +25,8 @@ from statemachines.broker.kafka_server import (
     NotAnswered,
     ShutdownStep,
 )
-from statemachines.broker.log import leader_epoch_checkpoint
-from statemachines.broker.log.disk import Disk, offset_checkpoint
+from statemachines.broker.log import leader_epoch_checkpoint, offset_checkpoint
+from statemachines.broker.log.disk import Disk
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.broker.partition import Milliseconds
 from statemachines.broker.replica_manager import ReplicaManager
@@ -159,7 +159,7 @@ class Broker:
     def files(self) -> dict[str, str]:
         """The texts of the files beside its logs, by path: the high watermarks and, since 0.11, the leader epochs."""
         texts = {
-            "replication-offset-checkpoint": offset_checkpoint(
+            offset_checkpoint.NAME: offset_checkpoint.render(
                 {each: it.high_watermark for each, it in self.disks.items()}
             )
         }

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spec.kafka.pure import PureCalls
-from statemachines.broker.log.leader_epoch_checkpoint import MalformedCheckpoint, parse, parse_as_it_stands, render
+from statemachines.broker.log.checkpoint_file import MalformedCheckpoint
+from statemachines.broker.log.leader_epoch_checkpoint import parse, parse_as_it_stands, render
 from statemachines.broker.log.leader_epochs import LeaderEpochs
 from statemachines.releases import Release
 from tests.kafka.conftest import RELEASE, WITH_FUNCTIONS, calling

@@ -1,27 +1,26 @@
 """Disk: what a broker finds of a replica's log when it starts.
 
 A broker appends to files, and the operating system writes them to the disk some time later. So if only the process
-dies, all records stay; if the machine does, any number of the last ones may be lost. Three files are written beside
-the log, each as a whole, as lines of text (`offset_checkpoint`):
+dies, all records stay; if the machine does, any number of the last ones may be lost. Two files are written beside
+the log, each as a whole:
 
-    replication-offset-checkpoint     the high watermarks of all partitions, every 5 s and when a broker stops cleanly
-    recovery-point-offset-checkpoint  up to where each log is on the disk, when it is flushed
-    leader-epoch-checkpoint           the leader epochs of this log, at each change, since 0.11
+    replication-offset-checkpoint  the high watermarks of all partitions, every 5 s and when a broker stops cleanly
+    leader-epoch-checkpoint        the leader epochs of this log, at each change, since 0.11
+
+Left out: recovery points, which say how much of a log a broker examines when it starts.
 
 [LogManager.scala, ReplicaManager.checkpointHighWatermarks, 0.10.1 to 3.9]
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from statemachines.broker.log.leader_epochs import LeaderEpochs
 from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.messages.records import Offset, Record
-from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["Disk", "offset_checkpoint"]
+__all__ = ["Disk"]
 
 
 class Disk(NamedTuple):
@@ -30,8 +29,6 @@ class Disk(NamedTuple):
     records: tuple[Record, ...] = ()
     high_watermark: Offset = 0
     """In replication-offset-checkpoint; 0 if it is not there."""
-    recovery_point: Offset = 0
-    """In recovery-point-offset-checkpoint; 0 if it is not there."""
     epochs: LeaderEpochs = LeaderEpochs()
     """In leader-epoch-checkpoint."""
 
@@ -45,8 +42,8 @@ class Disk(NamedTuple):
         return self._replace(records=log.records[:keep], epochs=log.epochs)
 
     def stopped(self, log: UnifiedLog) -> Disk:
-        """The files after the broker has stopped cleanly: all is flushed, and both offsets are written."""
-        return Disk(log.records, log.high_watermark, log.end_offset, log.epochs)
+        """The files after the broker has stopped cleanly: all is flushed, and the high watermark is written."""
+        return Disk(log.records, log.high_watermark, log.epochs)
 
     def loaded(self) -> UnifiedLog:
         """The log that a starting broker makes of it. The high watermark is read when it begins to lead or follow.
@@ -54,17 +51,3 @@ class Disk(NamedTuple):
         An epoch that begins at the log's end, or after it, is dropped.
         """
         return UnifiedLog(self.records, 0, self.epochs.truncate_from_end(len(self.records)))
-
-
-def offset_checkpoint(offsets: Mapping[TopicPartition, Offset]) -> str:
-    """The text of a file with an offset of each partition: a version, the number of entries, the entries.
-
-    Kafka writes the entries in any order [OffsetCheckpointFile.scala, 0.11 to 3.9; OffsetCheckpoint.scala, 0.10].
-
-    >>> print(offset_checkpoint({TopicPartition("t", 0): 2}), end="")
-    0
-    1
-    t 0 2
-    """
-    entries = (f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(offsets.items()))
-    return "".join(f"{line}\n" for line in (0, len(offsets), *entries))

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from statemachines.broker.log.checkpoint_file import MalformedCheckpoint
 from statemachines.broker.log.leader_epoch_checkpoint import (
     NAME,
-    MalformedCheckpoint,
     parse,
     parse_as_it_stands,
     read,
