@@ -20,7 +20,7 @@ longer meanwhile, it asks where that begins, and fetches again.
 
 Left out: retries after a while, quotas. Until 0.11 one partition of which the broker is no replica fails a whole
 fetch, so followers fall behind in others, too [KAFKA-5758]; here only that partition fails. A leader refuses a fetch
-of what UpdateMetadata has not yet named, as it does with clients; here it answers.
+of what UpdateMetadata has not yet named [KAFKA-9930], as it refuses clients; here it answers.
 
 [AbstractFetcherThread.scala, ReplicaFetcherThread.scala, 0.10.1 to 3.9]
 """
