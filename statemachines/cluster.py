@@ -817,7 +817,7 @@ class Cluster:
             produced.error = None if acks == 0 else Errors.NETWORK_EXCEPTION
         else:
             self._something_happens()
-            self.brokers[broker].data_plane.append(which, produced)
+            self.brokers[broker].produce(which, produced)
         return produced
 
     def consume(
@@ -840,7 +840,7 @@ class Cluster:
         broker = self._asked(which, at)
         if broker is None or not self.brokers[broker].is_running:
             raise ValueError(f"{which} has no leader that runs")
-        found = self.brokers[broker].data_plane.consume(which, offset)
+        found = self.brokers[broker].consume(which, offset)
         if isinstance(found, Errors):
             raise ValueError(f"broker {broker} refuses to read {which} from {offset}: {found}")
         return [*found]

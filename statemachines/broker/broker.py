@@ -11,7 +11,7 @@ here a follower that would learn nothing does not fetch, so the leader remembers
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
@@ -40,6 +40,8 @@ from statemachines.controller.controlled_shutdown import controlled_shutdown_res
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.errors import Errors
+from statemachines.messages.produce import Produced
+from statemachines.messages.records import Offset
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zookeeper.tree import Code
 
@@ -133,6 +135,28 @@ class Broker:
         """The tasks of its scheduler, by Kafka's names."""
         if not self.design.alter_partition:
             self.tasks["isr-change-propagation"] = Task(ISR_CHANGE_PROPAGATION_MS, self.maybe_propagate_isr_changes)
+
+    # Clients.
+
+    def produce(self, partition: TopicPartition, produced: Produced) -> None:
+        """A producer sends a record [handleProduceRequest]."""
+        if self._has_heard_of(partition):
+            self.data_plane.append(partition, produced)
+        elif produced.acks != 0:
+            produced.error = Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+    def consume(self, partition: TopicPartition, offset: Offset) -> tuple[Any, ...] | Errors:
+        """A consumer reads from an offset on [handleFetchRequest]."""
+        if self._has_heard_of(partition):
+            return self.data_plane.consume(partition, offset)
+        return Errors.UNKNOWN_TOPIC_OR_PARTITION
+
+    def _has_heard_of(self, partition: TopicPartition) -> bool:
+        """Whether UpdateMetadata has named the partition or, until 1.1, another of its topic."""
+        known = self.metadata_cache.state.partition_states
+        if self.settings.design.look_up_partition:
+            return partition in known
+        return any(each.topic == partition.topic for each in known)
 
     # Start and stop.
 

@@ -597,7 +597,7 @@ class DataPlane:
             return Errors.KAFKA_STORAGE_ERROR
         if hosted is not None and partition in self.partitions:
             return None
-        known = self.metadata_cache.partition_info(partition) is not None
+        known = self.design.look_up_partition and self.metadata_cache.partition_info(partition) is not None
         return Errors.NOT_LEADER_OR_FOLLOWER if known or hosted is not None else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def _environment(self, partition: TopicPartition) -> Environment:

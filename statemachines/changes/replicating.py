@@ -189,6 +189,7 @@ class ReplicationDesign(Releases):
         sentence="A fetch by a broker that is none of the replicas: it fails, is empty, or is refused",
         before="fails",
         since={"1.0.0": "empty", "3.3.0": "refused"},
+        tickets=("KAFKA-5758",),
         provenance=Provenance(
             compared=DATA_PLANE,
             by_source=(
@@ -199,6 +200,18 @@ class ReplicationDesign(Releases):
         ),
     )
     skip_diverging_fetch = truncating.SKIP_DIVERGING_FETCH
+    look_up_partition = since(
+        "2.0.0",
+        "A broker looks up whether UpdateMetadata has named a partition, not only its topic: if so, and it has no "
+        "replica, it answers that it is not the leader; before, that there is no such partition",
+        "KAFKA-6796",
+        provenance=Provenance(
+            by_source=(
+                Line("1.1.1", "ReplicaManager.scala", "getPartitionAndLeaderReplicaIfLocal", 421),
+                Line("2.0.0", "ReplicaManager.scala", "getPartitionAndLeaderReplicaIfLocal", 420),
+            )
+        ),
+    )
 
     # Of followers.
 

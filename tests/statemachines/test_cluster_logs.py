@@ -209,6 +209,39 @@ def test_a_producer_that_asks_the_wrong_broker_is_refused() -> None:
     assert values(cluster, 1) == values(cluster, 2) == []
 
 
+@rows("release, error", [("1.1.1", Errors.UNKNOWN_TOPIC_OR_PARTITION), ("2.0.0", Errors.NOT_LEADER_OR_FOLLOWER)])
+def test_a_broker_without_a_replica_knows_since_2_0_that_there_is_a_leader(release: str, error: Errors) -> None:
+    """Also one whose replica has moved away [KAFKA-6796]."""
+    cluster = with_topic(release)
+    assert cluster.produce("t", 0, "m0", to=3).error is error
+    cluster.reassign({T0: (2, 3)})
+    cluster.settle()
+    assert cluster.produce("t", 0, "m0", to=1).error is error
+    with pytest.raises(ValueError, match=error.name):
+        cluster.consume("t", 0, at=1)
+
+
+def test_a_leader_that_has_not_heard_of_a_partition_by_update_metadata_serves_no_client() -> None:
+    cluster = with_topic()
+    cluster.create_topic("u", {0: (1, 2)})
+    cluster.settle(without=lambda step: isinstance(step, TakeRequest) and step.request == "UpdateMetadata")
+    assert cluster.produce("u", 0, "m0").error is Errors.UNKNOWN_TOPIC_OR_PARTITION
+    assert cluster.produce("u", 0, "m0", acks=0).error is None
+    with pytest.raises(ValueError, match="UNKNOWN_TOPIC_OR_PARTITION"):
+        cluster.consume("u", 0)
+    cluster.settle()
+    assert cluster.logs("u", 0)[1].records == ()
+    assert cluster.produce("u", 0, "m0").error is None
+
+
+@rows("release, error", [("1.1.1", None), ("2.0.0", Errors.UNKNOWN_TOPIC_OR_PARTITION)])
+def test_until_1_1_it_is_enough_that_the_leader_has_heard_of_the_topic(release: str, error: Errors | None) -> None:
+    cluster = with_topic(release)
+    cluster.create_partitions("t", 2)
+    cluster.settle(without=lambda step: isinstance(step, TakeRequest) and step.request == "UpdateMetadata")
+    assert cluster.produce("t", 1, "m0").error is error
+
+
 def test_a_producer_that_waits_hears_that_its_leader_has_lost_the_leadership() -> None:
     cluster = with_topic(replicas=(1, 2))
     cluster.hold_fetches(2)
