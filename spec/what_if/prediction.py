@@ -20,7 +20,7 @@ from spec.language.escapes import escaped
 from spec.what_if.events import ClusterEvent, Reassign
 from spec.what_if.known_cluster import MIN_ISR, KnownCluster, PartitionStatus, listed, named
 from spec.what_if.running_cluster import RunningCluster
-from statemachines.cluster import NO_CONTROLLER
+from statemachines.cluster_administration import NO_CONTROLLER
 from statemachines.cluster_history import Effect, Elected, Failed, unclean_elections
 from statemachines.controller.control_design import control_design_of
 from statemachines.controller.state_change import FailedStateChange
