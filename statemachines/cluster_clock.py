@@ -80,7 +80,7 @@ class ClusterClock:
         """Time passes, and all that is scheduled is put off by it."""
         self.now += time
         for its in self._brokers.values():
-            its.data_plane.put_off_producers(time)
+            its.data_plane.delayed_produces.put_off(time)
         self._next_runs = {task: moment + time for task, moment in self._next_runs.items()}
         self._backoffs = {broker: (step, end + time) for broker, (step, end) in self._backoffs.items()}
 
@@ -109,7 +109,7 @@ class ClusterClock:
             self._next_runs[task] += (1 + missed) * its.period
             its.run()
         elif task == self._expiration(task.broker):
-            broker.data_plane.expire_producers()
+            broker.data_plane.delayed_produces.expire(self.now)
         else:
             self._controllers[task.broker].rebalance()
 
@@ -125,7 +125,7 @@ class ClusterClock:
             for seconds in controller.rebalance_timer.due_in:
                 yield self.now + round(seconds * 1000), RunTask(broker, name)
         for broker, its in self._brokers.items():
-            if (expires := its.data_plane.next_expiration) is not None:
+            if (expires := its.data_plane.delayed_produces.next_expiration) is not None:
                 yield expires, self._expiration(broker)
 
     @staticmethod

@@ -15,7 +15,8 @@ from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
-from statemachines.broker.data_plane import Changes, DataPlane, HostedPartitions, Settings
+from statemachines.broker.data_plane import DataPlane, Settings
+from statemachines.broker.fetch_changes import Changes, HostedPartitions
 from statemachines.broker.hosted_partition import CommittedPartitionState
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.kafka_server import (

@@ -9,17 +9,18 @@ values, and says what happened:
     Halted     the broker must halt: its log ends after its leader's [until 2.0.0]
 
 One exchange of a fetcher thread has three steps, between which anything may happen: `send` a request to a leader,
-`answer` it there, `receive` the response.
+`answer` it there, `receive` the response. In 2.8.0 `receive` comes twice, if the response says where logs diverge.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerId
+from statemachines.broker.delayed_produce import DelayedProduces
+from statemachines.broker.fetch_changes import ChangedKeys, Changes
 from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.log.disk import Disk
 from statemachines.broker.log.truncation import kip_279
@@ -46,13 +47,8 @@ from statemachines.messages.produce import Produced
 from statemachines.messages.records import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 
-__all__ = ["Appended", "Changes", "DataPlane", "Exchange", "Halted", "HostedPartitions", "Settings", "Truncated"]
+__all__ = ["Appended", "DataPlane", "Exchange", "Halted", "Settings", "Truncated"]
 
-V = TypeVar("V")
-
-
-PRODUCE_TIMEOUT_MS: Final[Milliseconds] = 30_000
-"""How long a producer with acks=all waits, by default [request.timeout.ms of Kafka's producer]."""
 EMPTY: Final = Partition()
 EMPTY_DISK: Final = Disk()
 
@@ -97,47 +93,6 @@ class Halted(NamedTuple):
         return f"! broker {self.broker} halts: {self.partition} ends after its leader's log"
 
 
-class Changes:
-    """What a broker has changed since somebody last looked for fetches that have something to do."""
-
-    def __init__(self) -> None:
-        self.partitions: set[TopicPartition] = set()
-        """Its own fetches of these, and those of all followers."""
-        self.isrs: set[TopicPartition] = set()
-        """The fetches of followers outside the ISR."""
-        self.followers: set[tuple[BrokerId, TopicPartition]] = set()
-        """The fetches of these followers."""
-
-
-class ChangedKeys(dict[TopicPartition, V]):
-    """A dict by partition that notes which of its values have changed."""
-
-    def __init__(self, changes: Changes) -> None:
-        super().__init__()
-        self._changes = changes
-
-    def __setitem__(self, partition: TopicPartition, value: V) -> None:
-        self._changes.partitions.add(partition)
-        super().__setitem__(partition, value)
-
-    def pop(self, partition: TopicPartition, *default: Any) -> Any:
-        """Remove a partition, and note it."""
-        self._changes.partitions.add(partition)
-        return super().pop(partition, *default)
-
-
-class HostedPartitions(ChangedKeys[HostedPartition]):
-    """A dict of hosted partitions that notes whether more than the ISR has changed."""
-
-    def __setitem__(self, partition: TopicPartition, value: HostedPartition) -> None:
-        before = self.get(partition)
-        if before is not None and (before.leader, before.leader_epoch) == (value.leader, value.leader_epoch):
-            self._changes.isrs.add(partition)
-            dict.__setitem__(self, partition, value)
-        else:
-            super().__setitem__(partition, value)
-
-
 @dataclass(frozen=True)
 class Settings:
     """What a broker's data plane takes from outside."""
@@ -147,16 +102,6 @@ class Settings:
     min_insync_replicas: Callable[[TopicName], int]
     permits_unclean: Callable[[TopicName], bool]
     note: Callable[[Appended | Truncated | Halted], object]
-
-
-class Waiting(NamedTuple):
-    """A producer with acks=all that waits for its answer."""
-
-    required: Offset
-    """The high watermark that it waits for."""
-    produced: Produced
-    expires: Milliseconds
-    """When it waits no longer."""
 
 
 Diverging: TypeAlias = tuple[tuple[TopicPartition, EpochEndOffset], ...]
@@ -208,7 +153,7 @@ class DataPlane:
         """By leader, the request under way."""
         self.clear_pending: Callable[[TopicPartition], object] = lambda _: None
         """LeaderAndIsr has overtaken a change of the ISR."""
-        self._waiting: dict[TopicPartition, list[Waiting]] = {}
+        self.delayed_produces = DelayedProduces()
         """The producers that wait."""
         self._last_environment = Environment(broker, self.design, settings.now())
         for partition, disk in disks.items():
@@ -256,18 +201,14 @@ class DataPlane:
         """
         for partition, disk in self.disks.items():
             self.disks[partition] = disk.left_by(self.partitions[partition].log, keep(partition))
-        self._forget_producers()
+        self.delayed_produces.forget()
 
     def stopped(self) -> None:
         """The broker stops cleanly: all is written."""
         self.checkpoint()
         for partition, disk in self.disks.items():
             self.disks[partition] = disk.stopped(self.partitions[partition].log)
-        self._forget_producers()
-
-    def _forget_producers(self) -> None:
-        for each in chain.from_iterable(self._waiting.values()):
-            each.produced.error = Errors.NETWORK_EXCEPTION
+        self.delayed_produces.forget()
 
     # Roles.
 
@@ -326,32 +267,11 @@ class DataPlane:
         if isinstance(after, Errors):
             return after
         if waits:
-            expires = self.settings.now() + PRODUCE_TIMEOUT_MS
-            self._waiting.setdefault(partition, []).append(Waiting(after.log.end_offset, produced, expires))
+            self.delayed_produces.watch(partition, after.log.end_offset, produced, self.settings.now())
         elif produced.acks == 1:
             produced.offset = mine.log.end_offset
         self._put(partition, after)
         return None
-
-    @property
-    def next_expiration(self) -> Milliseconds | None:
-        """When the first of the producers that wait gets no other answer than that its time is over."""
-        return min((each.expires for each in chain.from_iterable(self._waiting.values())), default=None)
-
-    def put_off_producers(self, time: Milliseconds) -> None:
-        """The producers that wait will wait for longer."""
-        for partition, waiting in self._waiting.items():
-            self._waiting[partition] = [each._replace(expires=each.expires + time) for each in waiting]
-
-    def expire_producers(self) -> None:
-        """Answer the producers that have waited for too long. Their records stay in the log [DelayedProduce]."""
-        now, waiting, self._waiting = self.settings.now(), self._waiting, {}
-        for partition, producers in waiting.items():
-            for each in producers:
-                if each.expires > now:
-                    self._waiting.setdefault(partition, []).append(each)
-                else:
-                    each.produced.error = Errors.REQUEST_TIMED_OUT
 
     def consume(self, partition: TopicPartition, offset: Offset) -> tuple[Any, ...] | Errors:
         """What a consumer reads from an offset on: up to the high watermark."""
@@ -649,24 +569,14 @@ class DataPlane:
 
     def _complete(self, partition: TopicPartition) -> None:
         """Answer the producers that wait no longer [tryCompleteDelayedProduce]."""
-        if partition not in self._waiting:
-            return
-        hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)
-        left = []
-        for waiting in self._waiting.pop(partition):
-            required, produced, _ = waiting
+
+        def outcome(required: Offset) -> Errors | None:
+            hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)
             if hosted is None or mine is None:
-                outcome = self._unserved(partition)
-            else:
-                outcome = mine.outcome(hosted, self._environment(partition), required)
-            if outcome is None:
-                left.append(waiting)
-            elif outcome is Errors.NONE:
-                produced.offset = required - 1
-            else:
-                produced.error = outcome
-        if left:
-            self._waiting[partition] = left
+                return self._unserved(partition)
+            return mine.outcome(hosted, self._environment(partition), required)
+
+        self.delayed_produces.complete(partition, outcome)
 
 
 def _reason(asked: PartitionQuestion, answer: PartitionAnswer) -> str:
