@@ -40,15 +40,6 @@ from statemachines.messages.topic_partition import (
     has_collision,
 )
 
-__all__ = [
-    "AdminDesign",
-    "Target",
-    "admin_design_of",
-    "checked_targets",
-    "require_equal_numbers",
-    "validate_topic_create",
-]
-
 Target = tuple[BrokerId, ...] | None
 """The target brokers of a partition; None cancels its reassignment."""
 

@@ -33,8 +33,6 @@ from statemachines.messages.zk_data import (
     topic_path,
 )
 
-__all__ = ["NO_CONTROLLER", "AdministeredCluster"]
-
 P = TypeVar("P", bound=tuple[TopicName, PartitionId])
 """A partition, as a `TopicPartition` or as a pair."""
 NO_CONTROLLER: Final = "there is no controller"

@@ -35,8 +35,6 @@ from statemachines.messages.zk_data import (
 from statemachines.releases import RELEASES
 from statemachines.zookeeper.tree import ZkPath
 
-__all__ = ["ClusterState", "Keep", "check_min_insync_replicas"]
-
 Keep: TypeAlias = int | Mapping[TopicPartition, int] | None
 """How many records of each log, or of some logs, are left when a broker dies; None for all of them."""
 

@@ -43,8 +43,6 @@ from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.releases import RELEASES, Release
 
-__all__ = ["is_description", "partition_of", "read_description", "require_count", "whole_number"]
-
 OF_TOPIC: Final = ("TopicId", "PartitionCount", "ReplicationFactor", "Configs")
 OF_PARTITION: Final = (
     *("Partition", "Leader", "Replicas", "Isr", "Adding Replicas", "Removing Replicas", "Elr", "LastKnownElr"),

@@ -47,8 +47,6 @@ from statemachines.messages.produce import Produced
 from statemachines.messages.records import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 
-__all__ = ["Appended", "DataPlane", "Exchange", "Halted", "Settings", "Truncated"]
-
 EMPTY: Final = Partition()
 EMPTY_DISK: Final = Disk()
 

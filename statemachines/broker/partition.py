@@ -37,8 +37,6 @@ from statemachines.messages.fetch import (
 )
 from statemachines.messages.records import UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
 
-__all__ = ["NEVER", "Environment", "Milliseconds", "Partition", "RemoteReplica"]
-
 Milliseconds = Annotated[int, "a time in milliseconds"]
 NEVER: Final[Milliseconds] = 0
 """Kafka's number for no time."""

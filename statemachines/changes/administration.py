@@ -4,24 +4,6 @@ from typing import Final
 
 from statemachines.changes.change import TOOLS, Compared, Line, Provenance, since, until
 
-__all__ = [
-    "ADD_BY_REQUEST",
-    "ADD_TO_UNEQUAL",
-    "CHECK_TARGETS",
-    "DELETE_TOPIC_ENABLE",
-    "DYNAMIC_UNCLEAN",
-    "ELECT_BY_REQUEST",
-    "NUMBER_FROM_ZERO",
-    "REFUSE_CACHED_TOPIC",
-    "REFUSE_DISABLED_DELETION",
-    "REFUSE_MARKED_TOPIC",
-    "REFUSE_UNCACHED_DELETION",
-    "UNCLEAN_AT_ONCE",
-    "UNCLEAN_AT_ONCE_OF_TOPIC",
-    "UNCLEAN_BY_DEFAULT",
-    "UNCLEAN_ON_REQUEST",
-]
-
 
 def _of(before: Line, after: Line, compared: tuple[Compared, ...] = ()) -> Provenance:
     return Provenance(compared, by_source=(before, after))

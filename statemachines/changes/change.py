@@ -26,28 +26,6 @@ from typing import Any, Final, Generic, NamedTuple, Self, TypeVar, get_type_hint
 
 from statemachines.releases import EXACT, RELEASES, Release, numbers, since_when
 
-__all__ = [
-    "BOTH",
-    "BY_TICKET",
-    "CONTROLLER",
-    "DATA_PLANE",
-    "LEADER",
-    "RECEIVER",
-    "SETTLED",
-    "STATE_MACHINES",
-    "KafkaChange",
-    "Compared",
-    "Line",
-    "Provenance",
-    "Releases",
-    "always",
-    "changes_of",
-    "proposed",
-    "since",
-    "until",
-    "values_at",
-]
-
 T = TypeVar("T")
 
 

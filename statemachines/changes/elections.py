@@ -3,36 +3,7 @@
 from enum import Enum
 from typing import Final
 
-from statemachines.changes.change import (
-    BOTH,
-    SETTLED,
-    KafkaChange,
-    Line,
-    Provenance,
-    always,
-    proposed,
-    since,
-    until,
-)
-
-__all__ = [
-    "BROKER_EPOCH",
-    "CONDITIONAL_INCREMENT",
-    "ELECT_IF_NONE",
-    "EPHEMERAL_OWNER_CHECK",
-    "EPOCH_UPDATE",
-    "Election",
-    "FENCE_ZK",
-    "GHOST_CHECK",
-    "LISTENER_GUARD",
-    "REGISTERS_AGAIN",
-    "REPLACE_REGISTRATION",
-    "REINIT_ONLY_IF_EXPIRED",
-    "RESIGN_ON_MOVE",
-    "SKIP_IF_SELF",
-    "THREADS",
-    "Threads",
-]
+from statemachines.changes.change import BOTH, SETTLED, KafkaChange, Line, Provenance, always, proposed, since, until
 
 
 class Election(Enum):

@@ -14,30 +14,6 @@ from statemachines.changes.change import (
     until,
 )
 
-__all__ = [
-    "ALTER_PARTITION",
-    "CHECK_PARTITION_EPOCH",
-    "CONFIG_FOR_NEW_LOG",
-    "CONTROLLER_FROM_CACHE",
-    "DELETE_FUTURE_REPLICA",
-    "DELETE_MISSING_LOG",
-    "EPOCH_AFTER_LOG",
-    "ERROR_PER_PARTITION",
-    "SHRINK_WITH_UNASSIGNED",
-    "FENCE_STOP",
-    "LIVE_ISR_CHECK",
-    "LOG_DIR_FAILURE",
-    "NEWER_BROKER_EPOCH",
-    "OFFLINE_WITHOUT_LOG",
-    "SKIP_UNREADABLE_CONFIG",
-    "READ_BACK_ISR",
-    "RETRY_WITHOUT_CONTROLLER",
-    "STOP_AFTER_LAST_RETRY",
-    "STOP_AT_SAME_EPOCH",
-    "TRUNCATE_EVERY_EPOCH",
-    "TRUNCATE_MISSED_EPOCH",
-]
-
 NEWER_BROKER_EPOCH: Final = KafkaChange(
     sentence="A request for a registration that the broker has not heard of yet is handled; else it fails",
     before=True,

@@ -3,8 +3,6 @@
 from statemachines.changes import truncating
 from statemachines.changes.change import DATA_PLANE, KafkaChange, Line, Provenance, Releases, since, until
 
-__all__ = ["ReplicationDesign"]
-
 
 class ReplicationDesign(Releases):
     """The rules of a release, of leaders and followers.

@@ -18,8 +18,6 @@ from statemachines.releases import RELEASES, line_of
 from statemachines.tables.replica import REPLICA, ReplicaState
 from statemachines.tables.table import Table
 
-__all__ = ["ControlDesign", "control_design_of"]
-
 
 class ControlDesign(NamedTuple):
     """The behaviour of a release, by default of the newest. A field that is a change can be a switch."""
