@@ -209,6 +209,8 @@ class Cluster:
         self._late: frozenset[BrokerId] = frozenset()
         """The brokers that learn only later that there is no controller, as long as others run."""
         self._unclean = self._admin.unclean_by_default if unclean is None else unclean
+        self._written_unclean = unclean
+        """The setting as it is written; None where the release's default counts."""
         self._unclean_at_start: dict[BrokerId, bool] = {}
         """By broker, the setting when it started."""
         self._deletes = self._admin.delete_topic_enable if delete_topic_enable is None else delete_topic_enable
@@ -665,7 +667,8 @@ class Cluster:
 
         A permission for a topic counts from its next election, and since 2.1 it causes one at once. The default until
         1.0 is read by brokers that start; since 1.1 it counts from the next election, and since 2.0 a permission
-        causes one at once.
+        causes one at once. From 1.1 to 2.4.0 its second change makes running brokers forget the min.insync.replicas
+        of topics (KAFKA-9254), until the topic's configuration changes or the broker starts again.
 
         Args:
             topic: the topic; None means all topics that do not say otherwise.
@@ -684,6 +687,9 @@ class Cluster:
             at_once = self._admin.unclean_at_once and allowed and not before
             for controller in self.controllers.values() if self._admin.dynamic_unclean else ():
                 controller.configure_unclean(allowed, at_once)
+            if self._admin.dynamic_unclean and allowed is not self._written_unclean:
+                self._reconfigure_logs(None)
+            self._written_unclean = allowed
             return
         self._configure(topic, unclean_leader_election_enable=allowed)
         if self._admin.unclean_at_once_of_topic and allowed:
@@ -711,6 +717,11 @@ class Cluster:
             self.zookeeper.set(None, path, node.data._replace(**changes))
         else:
             self.zookeeper.create(None, path, TopicConfig(**changes))
+        self._reconfigure_logs(topic)
+
+    def _reconfigure_logs(self, topic: TopicName | None) -> None:
+        for broker in self.brokers.values():
+            broker.data_plane.reconfigure(topic)
 
     def fail_over(self) -> None:
         """The controller's node is deleted; another broker is elected, because the old controller learns of it last.
@@ -1137,8 +1148,8 @@ class Cluster:
         self.brokers[broker].stop(cleanly, keep.get if isinstance(keep, Mapping) else lambda _: keep)
         self._fetches.forget(broker)
 
-    def _min_isr_of(self, topic: TopicName) -> int:
-        node = self.zookeeper.state.nodes.get(topic_config_path(topic))
+    def _min_isr_of(self, topic: TopicName | None) -> int:
+        node = None if topic is None else self.zookeeper.state.nodes.get(topic_config_path(topic))
         least = None if node is None else node.data.min_insync_replicas
         return self._min_insync_replicas if least is None else least
 

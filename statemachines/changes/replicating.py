@@ -338,6 +338,17 @@ class ReplicationDesign(Releases):
 
     # Of logs.
 
+    keep_overrides = since(
+        "2.4.1",
+        "A log keeps its topic's configuration whenever a default changes; before, the second such change drops it",
+        "KAFKA-9254",
+        provenance=Provenance(
+            by_source=(
+                Line("2.4.0", "DynamicBrokerConfig.scala", "updateLogsConfig", 622),
+                Line("2.4.1", "DynamicBrokerConfig.scala", "updateLogsConfig", 622),
+            )
+        ),
+    )
     truncate_high_watermark = since(
         "2.4.0",
         "Truncating a log lowers its high watermark to its end",
