@@ -493,6 +493,8 @@ class Cluster:
         _require_integers(
             partitions=partitions, replication_factor=replication_factor, start_index=start_index, shift=shift
         )
+        if self._admin.refuse_cached_topic and name in sorted(self._cached_topics()):
+            raise ValueError(f"there is a topic {name} already")
         if replicas is None and partitions is not None and replication_factor is not None:
             replicas = assign_replicas_to_brokers(
                 sorted(self._alive_brokers()),
@@ -505,8 +507,7 @@ class Cluster:
         elif replicas is None or partitions is not None or replication_factor is not None:
             raise ValueError(f"topic {name}: name its replicas, or partitions and a replication factor")
         marked = self.zookeeper.children(None, DELETE_TOPICS)[0]
-        known = self._topics() | (self._cached_topics() if self._admin.refuse_cached_topic else frozenset())
-        assignments = validate_topic_create(name, replicas, known, marked, self._admin)
+        assignments = validate_topic_create(name, replicas, self._topics(), marked, self._admin)
         if (path := topic_config_path(name)) in self.zookeeper.state.nodes:
             self.zookeeper.set(None, path, TopicConfig())
         self.zookeeper.create(None, topic_path(name), TopicAssignment.encode(assignments))
