@@ -189,7 +189,7 @@ class ReplicationDesign(Releases):
         sentence="A fetch by a broker that is none of the replicas: it fails, is empty, or is refused",
         before="fails",
         since={"1.0.0": "empty", "3.3.0": "refused"},
-        tickets=("KAFKA-5758",),
+        tickets=("KAFKA-5758", "KAFKA-13837"),
         provenance=Provenance(
             compared=DATA_PLANE,
             by_source=(
