@@ -187,7 +187,7 @@ class ReplicationDesign(Releases):
         sentence="A fetch by a broker that is none of the replicas: it fails, is empty, or is refused",
         before="fails",
         since={"1.0.0": "empty", "3.3.0": "refused"},
-        tickets=("KAFKA-5758",),
+        tickets=("KAFKA-5758", "KAFKA-13837"),
         provenance=Provenance(
             compared=DATA_PLANE,
             by_source=(
@@ -336,6 +336,17 @@ class ReplicationDesign(Releases):
 
     # Of logs.
 
+    keep_overrides = since(
+        "2.4.1",
+        "A log keeps its topic's configuration whenever a default changes; before, the second such change drops it",
+        "KAFKA-9254",
+        provenance=Provenance(
+            by_source=(
+                Line("2.4.0", "DynamicBrokerConfig.scala", "updateLogsConfig", 622),
+                Line("2.4.1", "DynamicBrokerConfig.scala", "updateLogsConfig", 622),
+            )
+        ),
+    )
     truncate_high_watermark = since(
         "2.4.0",
         "Truncating a log lowers its high watermark to its end",
