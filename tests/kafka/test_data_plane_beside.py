@@ -299,7 +299,10 @@ STORIES: Mapping[str, tuple[str, Case]] = {
 }
 
 
-@pytest.mark.parametrize("rule", STORIES)
+@pytest.mark.parametrize(
+    "rule",
+    [pytest.param(rule, marks=() if of == RELEASE else pytest.mark.long) for rule, (of, _) in STORIES.items()],
+)
 def test_a_story_equals_kafkas_and_contradicts_its_rule_turned_round(rule: str) -> None:
     """Each in one release."""
     release, case = STORIES[rule]

@@ -1915,7 +1915,9 @@ def test_releases_beyond_those_with_zookeeper(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("what", NAMES)
+@pytest.mark.parametrize(
+    "what", [pytest.param(each, marks=pytest.mark.long if each == "controller" else ()) for each in NAMES]
+)
 def test_diagram(ask: Ask, tmp_path: Path, what: str, form: str) -> None:
     """It prints the picture, or writes it to a file."""
     picture = draw(what, form)
