@@ -146,7 +146,7 @@ def _without_replicas_as_before(patch: pytest.MonkeyPatch) -> None:
         placed = create_new_partitions_assignment(*arguments, **more)
         return {number: brokers[::-1] for number, brokers in placed.items()}
 
-    patch.setattr("statemachines.cluster.create_new_partitions_assignment", turned)
+    patch.setattr("statemachines.cluster_administration.create_new_partitions_assignment", turned)
 
 
 def _without_reasons_of_the_tool(patch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ pytestmark = pytest.mark.filterwarnings(
 PATIENCE = 360
 """The time limit in seconds for a process to die."""
 SEED = seed_of_this_run("MOMENTS_SEED")
-SOME = drawn(SEED, local=11, spark=1)
+SOME = drawn(SEED, local=4, spark=1)
 MANY = drawn(SEED + 1, local=60, spark=40)
 
 
