@@ -191,7 +191,7 @@ class Cluster(AdministeredCluster, SettlingCluster):
             topic: the topic.
             partition: the number of the partition.
             value: the record's value; anything.
-            acks: 0, 1, or "all".
+            acks: 0, 1, or "all"; the default of Kafka's own producers is 1 until 2.8 [KIP-679].
             to: the broker that the producer takes for the leader; by default the leader in ZooKeeper.
 
         Returns what the producer knows. Kafka's refusals are its `error`.
