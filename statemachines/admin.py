@@ -14,8 +14,8 @@ other than of unclean elections and min.insync.replicas, and removing these; bro
 quotas, internal topics; a topic without any replicas, or with negative broker ids, which requests permit; the default
 numbers of partitions and replicas; given replicas of added partitions; regular expressions as names, which
 kafka-topics.sh takes [KAFKA-7037]; topics that brokers create by themselves [auto.create.topics.enable];
-DeleteRecords; and the client, which asks again while there is no controller: here a topic is created or deleted
-without one.
+DeleteRecords; watches that a request's reads arm again, so that the controller looks once more at what it knows
+[KAFKA-9498]; and the client, which asks until there is a controller: here a topic is created or deleted without one.
 
 Long names are left out, too. From 0.10.2 to 2.2.1 a topic of more than 213 characters cannot be deleted, because the
 directory of a deleted log gets too long a name; since 1.0 the log directory goes offline [KAFKA-4893, fixed in 2.2.2

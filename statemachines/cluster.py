@@ -34,7 +34,6 @@ from typing import TypeVar
 from election.ids import BrokerId
 from statemachines.broker.kafka_server import CONTROLLED_SHUTDOWN_MAX_RETRIES
 from statemachines.broker.log.partition_logs import PartitionLogs
-from statemachines.changes.administration import DYNAMIC_UNCLEAN
 from statemachines.cluster_administration import AdministeredCluster
 from statemachines.cluster_history import Failed
 from statemachines.cluster_settling import NotReached, NotSettled, SettlingCluster
@@ -192,7 +191,7 @@ class Cluster(AdministeredCluster, SettlingCluster):
             topic: the topic.
             partition: the number of the partition.
             value: the record's value; anything.
-            acks: 0, 1, or "all".
+            acks: 0, 1, or "all"; the default of Kafka's own producers is 1 until 2.8 [KIP-679].
             to: the broker that the producer takes for the leader; by default the leader in ZooKeeper.
 
         Returns what the producer knows. Kafka's refusals are its `error`.
@@ -338,9 +337,9 @@ class Cluster(AdministeredCluster, SettlingCluster):
         Args:
             tree: the data of each path.
             release: the release of all brokers.
-            unclean: as in `Cluster`; the default in the tree counts more, which exists since 1.1.
+            unclean: as in `Cluster`; the default in the tree counts more, which exists since 1.1 [KIP-226].
             delete_topic_enable: as in `Cluster`.
-            min_insync_replicas: as in `Cluster`.
+            min_insync_replicas: the same.
 
         Raises:
             ValueError: the tree is no mapping from paths to bytes, or another argument is invalid.
@@ -353,14 +352,15 @@ class Cluster(AdministeredCluster, SettlingCluster):
             raise ValueError(f"tree: the data of {strange[0]} are no bytes")
         read = KafkaTree.read(tree)
         down, controller = read.brokers - read.live, read.controller
+        permits, least = read.defaults(release)
         cluster = Cluster(
             sorted(read.brokers),
             release,
             down=down,
             controller=controller,
-            unclean=unclean if read.unclean is None or not DYNAMIC_UNCLEAN.at(release) else read.unclean,
+            unclean=unclean if permits is None else permits,
             delete_topic_enable=delete_topic_enable,
-            min_insync_replicas=min_insync_replicas,
+            min_insync_replicas=min_insync_replicas if least is None else least,
             racks=read.racks,
         )
         nodes = cluster.zookeeper.state.nodes

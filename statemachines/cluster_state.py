@@ -28,6 +28,7 @@ from statemachines.messages.zk_data import (
     PERSISTENT_PATHS,
     TOPICS,
     TopicAssignment,
+    TopicConfig,
     topic_config_path,
     topic_partition_state_path,
     topic_path,
@@ -213,7 +214,10 @@ class ClusterState:
         Args:
             details: what Kafka writes and a cluster in memory does not have.
         """
-        return znodes_of(self.zookeeper.state.nodes, self.release, self._unclean, self._racks, details)
+        defaults = TopicConfig(
+            self._unclean or None, self._min_insync_replicas if self._min_insync_replicas > 1 else None
+        )
+        return znodes_of(self.zookeeper.state.nodes, self.release, defaults, self._racks, details)
 
     # Parts.
 

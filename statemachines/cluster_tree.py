@@ -101,7 +101,7 @@ class Details(NamedTuple):
 def znodes_of(
     nodes: Mapping[ZkPath, Node],
     release: str,
-    unclean: bool,
+    defaults: TopicConfig,
     racks: Mapping[BrokerId, str],
     details: Details | None = None,
 ) -> dict[ZkPath, bytes]:
@@ -110,7 +110,7 @@ def znodes_of(
     Args:
         nodes: the nodes of its ZooKeeper.
         release: the release of its brokers.
-        unclean: whether unclean elections are permitted unless a topic says otherwise.
+        defaults: what counts unless a topic says otherwise.
         racks: the racks of brokers that have one.
         details: the data that its ZooKeeper does not have.
     """
@@ -118,8 +118,8 @@ def znodes_of(
     in_racks = {broker: details.broker(broker)._replace(rack=rack) for broker, rack in racks.items()}
     details = details._replace(brokers={**details.brokers, **in_racks})
     values = {**AT_START, CLUSTER_ID: details.cluster_id}
-    if unclean and DYNAMIC_UNCLEAN.at(release):
-        values[DEFAULTS] = {UNCLEAN: "true"}
+    if DYNAMIC_UNCLEAN.at(release) and (said := _config(defaults)):
+        values[DEFAULTS] = said
     topics = nodes[TOPICS].children
     values |= {topic_config_path(topic): dict(details.configs.get(topic, NONE)) for topic in topics}
     values |= {path: _value(path, node.data, details) for path, node in nodes.items() if path != "/"}
@@ -142,12 +142,15 @@ def _value(path: ZkPath, data: Any, details: Details) -> Any:
     match data:
         case TopicAssignment():
             return TopicIdReplicaAssignment(data, details.topic_id(name_of(path)))
-        case TopicConfig(unclean, min_isr):
-            said = {} if unclean is None else {UNCLEAN: str(unclean).lower()}
-            if min_isr is not None:
-                said[MIN_ISR] = str(min_isr)
-            return {**details.configs.get(name_of(path), {}), **said}
+        case TopicConfig():
+            return {**details.configs.get(name_of(path), {}), **_config(data)}
     return data
+
+
+def _config(said: TopicConfig) -> Config:
+    """A configuration as Kafka writes it."""
+    values = {UNCLEAN: said.unclean_leader_election_enable, MIN_ISR: said.min_insync_replicas}
+    return {name: str(value).lower() for name, value in values.items() if value is not None}
 
 
 class ZooKeeperClient(Protocol):
@@ -254,10 +257,9 @@ class KafkaTree(NamedTuple):
         its = ((path, self.values[path].rack) for path in self.values if parent_of(path) == BROKER_IDS)
         return {int(name_of(path)): rack for path, rack in its if rack is not None}
 
-    @property
-    def unclean(self) -> bool | None:
-        """Whether unclean elections are permitted unless a topic says otherwise; None if the tree does not say."""
-        return _permits(self.values.get(DEFAULTS, NONE))
+    def defaults(self, release: str) -> TopicConfig:
+        """What counts unless a topic says otherwise; until 1.0 the tree does not say [KIP-226]."""
+        return _topic_config(self.values.get(DEFAULTS, NONE) if DYNAMIC_UNCLEAN.at(release) else NONE)
 
     def nodes(self) -> dict[ZkPath, Any]:
         """The nodes for a cluster in memory, without sessions and the controller's epoch, parents first.
@@ -296,13 +298,7 @@ def _brokers_in(value: Any) -> Iterator[tuple[str, tuple[BrokerId, ...]]]:
 
 
 def _topic_config(config: Config) -> TopicConfig:
-    """What counts here of a topic's configuration; a number that is none is ignored."""
-    least = config.get(MIN_ISR, "")
-    number = re.fullmatch("0*([1-9][0-9]{0,8})", least)
-    return TopicConfig(_permits(config), int(number[1]) if number else None)
-
-
-def _permits(config: Config) -> bool | None:
-    """Whether unclean elections are permitted, ignoring case [ConfigDef.parseType]; None if not configured."""
-    said = config.get(UNCLEAN, "").lower()
-    return None if not said else said == "true"
+    """What counts here of a configuration; invalid values are ignored [ConfigDef.parseType]."""
+    number = re.fullmatch("0*([1-9][0-9]{0,8})", config.get(MIN_ISR, "").strip())
+    unclean = {"true": True, "false": False}.get(config.get(UNCLEAN, "").strip().lower())
+    return TopicConfig(unclean, int(number[1]) if number else None)

@@ -24,7 +24,7 @@ Three do not show what their names suggest:
 The counters are no part of a controller's state, and systems do not explore them: `ControllerStats` belongs to a
 process, `CountingChannels` and `CountingContext` to a controller in memory.
 
-Left out: metrics of states (ControllerState, ZkMigrationState) and the timers of other events than broker changes.
+Left out: ControllerState, ZkMigrationState, EventQueueSize, EventQueueTimeMs [KAFKA-10189], other events' timers.
 
 [updateMetrics in KafkaController.scala, ControllerContext.scala, ControllerStats, 0.10.1 to 3.9]
 """

@@ -10,8 +10,9 @@ from kazoo.client import KazooClient
 
 from spec.what_if.live_zookeeper import read_zookeeper
 from statemachines import Cluster
-from statemachines.cluster_tree import Details, put_znodes
+from statemachines.cluster_tree import DEFAULTS, Details, put_znodes
 from statemachines.controller.replica_leader_election import ElectionType
+from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.releases import RELEASES
 from statemachines.znodes.codec import decode
@@ -125,6 +126,27 @@ def test_permission_for_unclean_elections_is_kept() -> None:
     again.restart(2)
     again.settle()
     assert again.partition("t", 0).leader == 2
+
+
+@rows("release, error", [("1.0", None), ("1.1", Errors.NOT_ENOUGH_REPLICAS), ("3.9", Errors.NOT_ENOUGH_REPLICAS)])
+def test_the_default_of_min_insync_replicas_is_kept(release: str, error: Errors | None) -> None:
+    """A tree has defaults since 1.1 [KIP-226]."""
+    cluster = Cluster((1, 2), release, min_insync_replicas=2)
+    cluster.create_topic("t", {0: (1, 2)})
+    cluster.settle()
+    cluster.crash(2)
+    cluster.settle()
+    again = Cluster.from_znodes(cluster.znodes(), release)
+    again.settle()
+    assert again.produce("t", 0, "m").error is error
+
+
+@rows("written, unclean", [("yes", True), ("", True), (" FALSE", False)])
+def test_an_invalid_default_does_not_count(written: str, unclean: bool) -> None:
+    """Brokers ignore it [KAFKA-10803]."""
+    defaults = json.dumps({"version": 1, "config": {"unclean.leader.election.enable": written}}).encode()
+    tree = {**healthy("3.9").znodes(), DEFAULTS: defaults}
+    assert (DEFAULTS in Cluster.from_znodes(tree, unclean=True).znodes()) is unclean
 
 
 def test_given_details_are_written() -> None:
