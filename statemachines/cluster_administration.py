@@ -120,9 +120,9 @@ class AdministeredCluster(ClusterState):
         Raises:
             ValueError: there is no such topic; it has that many partitions already; its partition 0 has more replicas
                 than brokers are registered, or none; some of these have racks, and others have none. Until 2.1: its
-                partitions have unequal numbers of replicas, as they may while one moves. Since 1.0: the topic is
-                queued for deletion, or partitions are being reassigned (since 2.4, partitions of this topic). Nothing
-                has happened.
+                partitions have unequal numbers of replicas, as reassignments may leave them [KAFKA-10510]. Since 1.0:
+                the topic is queued for deletion, or partitions are being reassigned (since 2.4, partitions of this
+                topic). Nothing has happened.
         """
         self._need_topic(name)
         _require_integers(count=count)
