@@ -34,7 +34,7 @@ from typing import TypeVar
 from election.ids import BrokerId
 from statemachines.broker.kafka_server import CONTROLLED_SHUTDOWN_MAX_RETRIES
 from statemachines.broker.log.partition_logs import PartitionLogs
-from statemachines.changes.administration import DYNAMIC_UNCLEAN
+from statemachines.changes.administration import AdminDesign
 from statemachines.cluster_administration import AdministeredCluster
 from statemachines.cluster_history import Failed
 from statemachines.cluster_settling import NotReached, NotSettled, SettlingCluster
@@ -358,7 +358,7 @@ class Cluster(AdministeredCluster, SettlingCluster):
             release,
             down=down,
             controller=controller,
-            unclean=unclean if read.unclean is None or not DYNAMIC_UNCLEAN.at(release) else read.unclean,
+            unclean=unclean if read.unclean is None or not AdminDesign.dynamic_unclean.at(release) else read.unclean,
             delete_topic_enable=delete_topic_enable,
             min_insync_replicas=min_insync_replicas,
             racks=read.racks,

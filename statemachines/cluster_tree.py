@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from election.brokers import InvalidBrokers, in_order
 from election.ids import BrokerId, ControllerEpoch
-from statemachines.changes.administration import DYNAMIC_UNCLEAN
+from statemachines.changes.administration import AdminDesign
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.messages.zk_data import (
@@ -120,7 +120,7 @@ def znodes_of(
     in_racks = {broker: details.broker(broker)._replace(rack=rack) for broker, rack in racks.items()}
     details = details._replace(brokers={**details.brokers, **in_racks})
     values = {**AT_START, CLUSTER_ID: details.cluster_id}
-    if unclean and DYNAMIC_UNCLEAN.at(release):
+    if unclean and AdminDesign.dynamic_unclean.at(release):
         values[DEFAULTS] = {UNCLEAN: "true"}
     topics = nodes[TOPICS].children
     values |= {topic_config_path(topic): dict(details.configs.get(topic, NONE)) for topic in topics}

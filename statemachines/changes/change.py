@@ -21,8 +21,7 @@ a broker, and whether a controller processes responses to UpdateMetadata.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from typing import Any, Final, Generic, NamedTuple, Self, TypeVar, get_type_hints, overload
+from typing import Any, Final, Generic, NamedTuple, NoReturn, Self, TypeVar, overload
 
 from statemachines.releases import EXACT, RELEASES, Release, numbers, since_when
 
@@ -45,7 +44,6 @@ __all__ = [
     "proposed",
     "since",
     "until",
-    "values_at",
 ]
 
 T = TypeVar("T")
@@ -218,7 +216,7 @@ def proposed(sentence: str, by: str = "this project", note: str = "") -> KafkaCh
 
 
 class Releases:
-    """Changes as fields: the class has the changes, an instance has their values in a release.
+    """Changes as fields: the class has the changes, an instance has their values in a release. It is immutable.
 
     >>> class Fetches(Releases):
     ...     fenced = since("2.1.0", "A fetch carries the follower's leader epoch", "KIP-320")
@@ -229,13 +227,16 @@ class Releases:
 
     Args:
         release: by default the newest with ZooKeeper.
+        others: fields that are no changes.
 
     Raises:
         UnknownRelease: there is no such release.
     """
 
-    def __init__(self, release: str = RELEASES[-1]) -> None:
-        self.__dict__.update(values_at(type(self), release))
+    def __init__(self, release: str | None = None, **others: Any) -> None:
+        then = Release(RELEASES[-1] if release is None else release)
+        values = {name: change.at(then) for name, change in changes_of(type(self)).items()}
+        self.__dict__.update(values, **others)
 
     def but(self, **values: Any) -> Self:
         """The same with other values of these fields.
@@ -246,29 +247,30 @@ class Releases:
         fields = vars(self)
         if strange := sorted(values.keys() - fields.keys()):
             raise ValueError(f"{type(self).__name__} has no field {strange[0]!r}, allowed are {', '.join(fields)}")
-        changed = type(self)()
-        changed.__dict__.update(fields | values)
+        changed = object.__new__(type(self))
+        changed.__dict__.update(fields, **values)
         return changed
 
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable, .but({name}=...) returns another")
 
-@cache
-def changes_of(design: type) -> Mapping[str, KafkaChange[Any]]:
-    """The changes of a record's fields, by field: declared in the class, or in the fields' annotations."""
-    if issubclass(design, Releases):
-        return {name: its for name, its in vars(design).items() if isinstance(its, KafkaChange)}
-    hints = get_type_hints(design, include_extras=True)
-    found = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
-    return {name: said[-1] for name, said in found.items() if said and isinstance(said[-1], KafkaChange)}
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    def __eq__(self, other: object) -> bool:
+        return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(vars(self).values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
 
 
-def values_at(design: type, release: str) -> dict[str, Any]:
-    """The values of a record's change fields in a release.
-
-    Raises:
-        UnknownRelease: there is no such release.
-    """
-    then = Release(release)
-    return {name: change.at(then) for name, change in changes_of(design).items()}
+def changes_of(design: type[Releases]) -> Mapping[str, KafkaChange[Any]]:
+    """The changes that a class has as fields, by field."""
+    fields = {name: its for base in reversed(design.__mro__) for name, its in vars(base).items()}
+    return {name: its for name, its in fields.items() if isinstance(its, KafkaChange)}
 
 
 _ORDERED: Final = [release for releases in EXACT.values() for release in releases]

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any
 
 import pytest
 
 from spec.kafka import controller_beside, data_plane_beside, idle_controller_beside, state_machines_beside
-from statemachines.changes import CHANGES, control, elections, receiving, truncating
+from statemachines.changes import CHANGES, truncating
+from statemachines.changes.administration import AdminDesign
 from statemachines.changes.change import (
     Compared,
     KafkaChange,
     Line,
     Provenance,
+    Releases,
     always,
     changes_of,
     proposed,
@@ -23,8 +26,8 @@ from statemachines.changes.change import (
     until,
 )
 from statemachines.changes.replicating import ReplicationDesign
-from statemachines.controller.control_design import ControlDesign, control_design_of
-from statemachines.controller.design import Design, design_of
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.design import Design
 from statemachines.releases import EXACT, RELEASES, UnknownRelease, numbers
 from tests.rows import rows
 
@@ -86,7 +89,7 @@ def test_an_invalid_release_is_refused() -> None:
          "It is so (1.0 to 3.0)."),
         (KafkaChange(sentence="It is so", before=True, since={"1.1.0": False, "2.0.1": True}),
          "It is so (not from 1.1 to 2.0.0)."),
-        (control.COUNT_UNCLEAN_ELECTIONS,
+        (ControlDesign.count_unclean_elections,
          "An election of a leader that was not in sync is counted [UncleanLeaderElectionsPerSec] (not in 1.1.0, "
          "KAFKA-6752)."),
         (KafkaChange(sentence="How it is", before="a", since={"1.0.0": "b"}), "How it is."),
@@ -101,6 +104,42 @@ def test_the_release_that_gave_a_value_for_good() -> None:
     """None if the value was there from the beginning."""
     assert (TWICE.first(True), TWICE.first(False)) == ("3.0.1", "2.8")
     assert (until("2.2.0", "It is").first(True), always("It is").first(True)) == (None, None)
+
+
+# Their values in a release.
+
+
+@rows("design", [Design, ControlDesign, AdminDesign, ReplicationDesign])
+def test_a_design_is_a_value(design: Any) -> None:
+    """It can be compared, be an element of a set, go to another process, and not be changed."""
+    newest, oldest = design(NEWEST), design(OLDEST)
+    assert len({newest, oldest, design(NEWEST), pickle.loads(pickle.dumps(oldest))}) == 2
+    assert oldest.but(**vars(newest)) == newest != oldest.but()
+    name = next(iter(changes_of(design)))
+    with pytest.raises(AttributeError, match=rf"{design.__name__} is immutable, .but\({name}=...\)"):
+        setattr(newest, name, False)
+    with pytest.raises(AttributeError, match=f"{design.__name__} is immutable"):
+        delattr(newest, name)
+    assert newest == design(NEWEST)
+
+
+def test_equal_values_of_other_changes_differ() -> None:
+    """As the classes do."""
+
+    class One(Releases):
+        fenced = since("2.1.0", "It is fenced")
+
+    class Other(Releases):
+        fenced = since("2.1.0", "It is fenced")
+
+    assert One() != Other()
+    assert repr(One("2.0")) == "One(fenced=False)"
+
+
+def test_an_unknown_field_is_refused() -> None:
+    """With those that there are."""
+    with pytest.raises(ValueError, match="AdminDesign has no field 'fence_zk', allowed are number_from_zero, "):
+        AdminDesign().but(fence_zk=False)
 
 
 # All records.
@@ -126,8 +165,7 @@ def test_shared_fields_are_one_record() -> None:
 def test_every_field_that_releases_differ_in_is_a_record() -> None:
     """Except the table, the failover, and fields that no release sets."""
     for design in (Design, ControlDesign):
-        hints = get_type_hints(design, include_extras=True)
-        assert hints.keys() - changes_of(design).keys() <= {
+        assert vars(design()).keys() - changes_of(design).keys() <= {
             *("failover", "resignation", "state", "looks_again", "replica_table")
         }
 
@@ -135,20 +173,20 @@ def test_every_field_that_releases_differ_in_is_a_record() -> None:
 def test_the_default_release_is_the_newest() -> None:
     """In both designs."""
     for name in changes_of(Design):
-        assert getattr(Design(), name) == getattr(design_of(NEWEST), name)
+        assert getattr(Design(), name) == getattr(Design(NEWEST), name)
     for name in changes_of(ControlDesign):
-        assert getattr(ControlDesign(), name) == getattr(control_design_of(NEWEST), name)
+        assert getattr(ControlDesign(), name) == getattr(ControlDesign(NEWEST), name)
 
 
 @rows(
     "recorded, before, first",
     [
-        (elections.REINIT_ONLY_IF_EXPIRED, "2.7.2", "2.8.0"),
-        (elections.REINIT_ONLY_IF_EXPIRED, "3.0.0", "3.0.1"),
-        (control.COUNT_UNCLEAN_ELECTIONS, "1.1.0", "1.1.1"),
-        (control.REBALANCE_TOGETHER, "2.0.0", "2.0.1"),
-        (control.ALLOW_REQUEUED_DELETION, "3.2.0", "3.2.1"),
-        (receiving.STOP_AT_SAME_EPOCH, "3.4.0", "3.4.1"),
+        (Design.reinit_only_if_expired, "2.7.2", "2.8.0"),
+        (Design.reinit_only_if_expired, "3.0.0", "3.0.1"),
+        (ControlDesign.count_unclean_elections, "1.1.0", "1.1.1"),
+        (ControlDesign.rebalance_together, "2.0.0", "2.0.1"),
+        (ControlDesign.allow_requeued_deletion, "3.2.0", "3.2.1"),
+        (ControlDesign.stop_at_same_epoch, "3.4.0", "3.4.1"),
         (truncating.JOIN_AT_EPOCH_START, "2.0.0", "2.0.1"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Any, NamedTuple
+from typing import Any, Generic, Self, TypeVar, overload
 
 import pytest
 
@@ -19,6 +19,7 @@ from spec.language import (
     switches,
     variable,
 )
+from tests.rows import rows
 
 
 class Lock(Enum):
@@ -28,16 +29,52 @@ class Lock(Enum):
     chain = "before"
 
 
-class Design(NamedTuple):
+T = TypeVar("T")
+
+
+class Described(Generic[T]):
+    """A field with a description: the class has the description, a record the value."""
+
+    def __init__(self, sentence: str, usual: T):
+        self.sentence, self.usual = sentence, usual
+
+    @overload
+    def __get__(self, record: None, owner: type) -> Described[T]: ...
+
+    @overload
+    def __get__(self, record: object, owner: type) -> T: ...
+
+    def __get__(self, record: object | None, owner: type) -> T | Described[T]:
+        return self
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+class Fields:
+    """A record of such fields."""
+
+    def __init__(self) -> None:
+        vars(self).update({name: its.usual for name, its in vars(type(self)).items() if isinstance(its, Described)})
+
+    def but(self, **values: Any) -> Self:
+        other = type(self)()
+        vars(other).update({**vars(self), **values})
+        return other
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and vars(self) == vars(other)
+
+
+class Design(Fields):
     """A door."""
 
-    lock: Annotated[Lock, "How it is locked: by a bolt (2.0), or a chain."] = Lock.chain
-    greased: Annotated[bool, "It does not squeak (1.1)."] = False
-    height: Annotated[int, "metres"] = 2
-    colour: str = "green"
+    lock = Described("How it is locked: by a bolt (2.0), or a chain.", Lock.chain)
+    greased = Described("It does not squeak (1.1).", False)
+    height = Described("metres", 2)
 
 
-ROWS = {"1.0": Design(), "1.1": Design(greased=True), "2.0": Design(Lock.bolt, greased=True)}
+ROWS = {"1.0": Design(), "1.1": Design().but(greased=True), "2.0": Design().but(lock=Lock.bolt, greased=True)}
 
 
 class Hinge(State):
@@ -90,16 +127,26 @@ def test_a_subset_of_switches_may_be_taken() -> None:
     class Plain(Door):
         """Its lock never changes."""
 
-        design: Design = switches(Design, ROWS, only=["greased"])
+        design: Design = switches(Design, ROWS, only=[Design.greased])
 
     assert Plain.releases["1.0"] == {"greased": False}
     assert Plain(greased=True).design.greased
 
 
-@pytest.mark.parametrize("name", ["colour", "height", "weight"])
-def test_a_field_that_is_no_switch_is_refused(name: str) -> None:
-    with pytest.raises(SpecificationError, match=rf"switches\(Design\): its field {name} is not Annotated\[bool"):
-        switches(Design, ROWS, only=[name])
+def test_the_chosen_switches_come_in_the_given_order() -> None:
+    class Both(Specification[Hinge]):
+        """It has all of them."""
+
+        design: Design = switches(Design, ROWS, only=[Design.greased, Design.lock])
+
+    assert [*Both.constants()] == ["greased", "lock"]
+
+
+@rows("chosen", [Design.height, "greased"])
+def test_a_field_that_is_no_switch_is_refused(chosen: object) -> None:
+    """Nor is a field chosen by its name."""
+    with pytest.raises(SpecificationError, match=rf"switches\(Design\): {chosen} describes no field that is a bool"):
+        switches(Design, ROWS, only=[chosen])
 
 
 def test_fields_of_a_subclass_are_switches() -> None:
@@ -115,10 +162,13 @@ def test_fields_of_a_subclass_are_switches() -> None:
     assert Wide().design == Door().design
 
 
-class Frame(NamedTuple):
+class Frame(Fields):
     """What a door hangs in."""
 
-    metal: Annotated[bool, "It is of metal (1.1)."] = False
+    metal = Described("It is of metal (1.1).", False)
+
+
+METAL = Frame().but(metal=True)
 
 
 def test_a_release_has_the_switches_of_each_record() -> None:
@@ -126,9 +176,9 @@ def test_a_release_has_the_switches_of_each_record() -> None:
 
     class Entrance(Door):
         design = switches(Design, ROWS)
-        frame: Frame = switches(Frame, {"1.0": Frame(), "1.1": Frame(metal=True), "2.0": Frame(metal=True)})
+        frame: Frame = switches(Frame, {"1.0": Frame(), "1.1": METAL, "2.0": METAL})
 
     for release, metal in {"1.0": False, "1.1": True, "2.0": True}.items():
         entrance = Entrance.of_release(release)
-        assert (entrance.design, entrance.frame) == (ROWS[release], Frame(metal))
+        assert (entrance.design, entrance.frame) == (ROWS[release], Frame().but(metal=metal))
     assert list(Entrance.releases) == list(ROWS)
