@@ -27,7 +27,6 @@ from statemachines.releases import EXACT, RELEASES, Release, numbers, since_when
 
 __all__ = [
     "BOTH",
-    "BY_TICKET",
     "CONTROLLER",
     "DATA_PLANE",
     "LEADER",
@@ -37,7 +36,6 @@ __all__ = [
     "KafkaChange",
     "Compared",
     "Line",
-    "Provenance",
     "Releases",
     "always",
     "changes_of",
@@ -78,28 +76,7 @@ class Line(NamedTuple):
     method: str
     number: int
 
-    def __str__(self) -> str:
-        return f"{self.method}, {self.file} {self.number}, {self.tag}"
 
-
-class Provenance(NamedTuple):
-    """The evidence of a change. Its releases are by ticket, unless the source shows them."""
-
-    compared: tuple[Compared, ...] = ()
-    by_source: tuple[Line, ...] = ()
-    """Older releases first: before the change, and after it."""
-    proposed_by: str | None = None
-    """A ticket of Kafka's, another system that has the change, or this project."""
-
-    def __str__(self) -> str:
-        compared = [f"compared with Kafka's classes by {each.value}" for each in self.compared]
-        by_source = [f"by source: {'; '.join(map(str, self.by_source))}"] if self.by_source else []
-        proposed = [f"proposed by {self.proposed_by}"] if self.proposed_by else []
-        by_ticket = [] if by_source or proposed else ["the release by ticket"]
-        return ". ".join((*compared, *by_source, *proposed, *by_ticket))
-
-
-BY_TICKET: Final = Provenance()
 STATE_MACHINES: Final = (Compared.StateMachines,)
 CONTROLLER: Final = (Compared.WholeController,)
 SETTLED: Final = (Compared.SettledController,)
@@ -120,7 +97,11 @@ class KafkaChange(Generic[T]):
     since: dict[str, T] = field(default_factory=dict)
     """The value from an exact release on, oldest first. Releases may be older than all that are modelled here."""
     tickets: tuple[str, ...] = ()
-    provenance: Provenance = BY_TICKET
+    compared: tuple[Compared, ...] = ()
+    by_source: tuple[Line, ...] = ()
+    """Older releases first: before the change, and after it. Without them the releases are by ticket."""
+    proposed_by: str | None = None
+    """A ticket of Kafka's, another system that has the change, or this project."""
     note: str = ""
     """A remark on the releases."""
 
@@ -165,9 +146,9 @@ class KafkaChange(Generic[T]):
     @property
     def when(self) -> str:
         """The releases that have the change, in words; empty if it has more than two values."""
-        if self.provenance.proposed_by is not None:
-            own = self.provenance.proposed_by == "this project"
-            return "proposed" if own else f"proposed: {self.provenance.proposed_by}"
+        if self.proposed_by is not None:
+            own = self.proposed_by == "this project"
+            return "proposed" if own else f"proposed: {self.proposed_by}"
         if not isinstance(self.before, bool):
             return ""
         match (self.before, list(self.since)):
@@ -192,17 +173,37 @@ class KafkaChange(Generic[T]):
 
 
 def since(
-    first: str, sentence: str, *tickets: str, provenance: Provenance = BY_TICKET, note: str = ""
+    first: str,
+    sentence: str,
+    *tickets: str,
+    compared: tuple[Compared, ...] = (),
+    by_source: tuple[Line, ...] = (),
+    note: str = "",
 ) -> KafkaChange[bool]:
     """A change that Kafka has since an exact release."""
     return KafkaChange(
-        sentence=sentence, before=False, since={first: True}, tickets=tickets, provenance=provenance, note=note
+        sentence=sentence,
+        before=False,
+        since={first: True},
+        tickets=tickets,
+        compared=compared,
+        by_source=by_source,
+        note=note,
     )
 
 
-def until(first: str, sentence: str, *tickets: str, provenance: Provenance = BY_TICKET) -> KafkaChange[bool]:
+def until(
+    first: str, sentence: str, *tickets: str, compared: tuple[Compared, ...] = (), by_source: tuple[Line, ...] = ()
+) -> KafkaChange[bool]:
     """A change that Kafka had until an exact release, the first without it."""
-    return KafkaChange(sentence=sentence, before=True, since={first: False}, tickets=tickets, provenance=provenance)
+    return KafkaChange(
+        sentence=sentence,
+        before=True,
+        since={first: False},
+        tickets=tickets,
+        compared=compared,
+        by_source=by_source,
+    )
 
 
 def always(sentence: str) -> KafkaChange[bool]:
@@ -212,7 +213,7 @@ def always(sentence: str) -> KafkaChange[bool]:
 
 def proposed(sentence: str, by: str = "this project", note: str = "") -> KafkaChange[bool]:
     """A change that no release of Kafka has."""
-    return KafkaChange(sentence=sentence, before=False, provenance=Provenance(proposed_by=by), note=note)
+    return KafkaChange(sentence=sentence, before=False, proposed_by=by, note=note)
 
 
 class Releases:

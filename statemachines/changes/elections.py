@@ -7,7 +7,6 @@ from statemachines.changes.change import (
     SETTLED,
     KafkaChange,
     Line,
-    Provenance,
     Releases,
     always,
     proposed,
@@ -50,20 +49,18 @@ class ElectionChanges(Releases):
         before=Threads.lock,
         since={"0.11.0.0": Threads.queue, "1.1.0": Threads.barrier},
         tickets=("KAFKA-5028", "KAFKA-5642"),
-        provenance=Provenance(
-            compared=SETTLED,
-            by_source=(
-                Line("0.10.2.2", "PartitionStateMachine.scala", "doHandleChildChange", 411),
-                Line("0.11.0.0", "KafkaController.scala", "handleChildChange", 1606),
-                Line("1.1.0", "KafkaController.scala", "handleChildChange", 1529),
-            ),
+        compared=SETTLED,
+        by_source=(
+            Line("0.10.2.2", "PartitionStateMachine.scala", "doHandleChildChange", 411),
+            Line("0.11.0.0", "KafkaController.scala", "handleChildChange", 1606),
+            Line("1.1.0", "KafkaController.scala", "handleChildChange", 1529),
         ),
     )
     fence_zk = since(
         "2.1.0",
         "A controller's writes, including the deletion of /controller, check the version of its epoch",
         "KAFKA-6082",
-        provenance=Provenance(BOTH),
+        compared=BOTH,
     )
     conditional_increment = always(
         "The increment of /controller_epoch is refused if its version differs from the one read"
@@ -77,13 +74,11 @@ class ElectionChanges(Releases):
         before=True,
         since={"2.8.0": False, "3.0.1": True},
         tickets=("KAFKA-13461",),
-        provenance=Provenance(
-            by_source=(
-                Line("2.7.2", "ZooKeeperClient.scala", "process", 440),
-                Line("2.8.0", "ZooKeeperClient.scala", "process", 461),
-                Line("3.0.0", "ZooKeeperClient.scala", "process", 444),
-                Line("3.0.1", "ZooKeeperClient.scala", "process", 443),
-            )
+        by_source=(
+            Line("2.7.2", "ZooKeeperClient.scala", "process", 440),
+            Line("2.8.0", "ZooKeeperClient.scala", "process", 461),
+            Line("3.0.0", "ZooKeeperClient.scala", "process", 444),
+            Line("3.0.1", "ZooKeeperClient.scala", "process", 443),
         ),
     )
     ephemeral_owner_check = since(
@@ -103,7 +98,7 @@ class ElectionChanges(Releases):
         "The zxid of its registration tells a broker from its predecessor: requests name it, and a broker "
         "refuses those for an earlier one",
         "KAFKA-7235",
-        provenance=Provenance(BOTH),
+        compared=BOTH,
     )
     ghost_check = proposed(
         "A /controller left by an older session of the broker does not make it controller", by="KAFKA-13407"

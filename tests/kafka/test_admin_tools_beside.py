@@ -72,7 +72,7 @@ def test_what_administrators_do_equals_kafkas_in_each_release(
 
 def test_each_change_that_is_compared_is_turned_round_below() -> None:
     """In some release."""
-    compared = {name for name, its in changes_of(AdminDesign).items() if Compared.Tools in its.provenance.compared}
+    compared = {name for name, its in changes_of(AdminDesign).items() if Compared.Tools in its.compared}
     assert compared == {change for changes in TURNED.values() for change in changes}
 
 

@@ -142,7 +142,7 @@ def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
 ) -> None:
     """By at least one release when reversed; by none as it is."""
     side = SIDES[classes]
-    left = {rule for rule, change in changes_of(ControlDesign).items() if classes in change.provenance.compared}
+    left = {rule for rule, change in changes_of(ControlDesign).items() if classes in change.compared}
     for release in side.releases:
         drawn = (
             side.drawing(Random(f"{SEED} {number}").randrange, release).sequence(LENGTH)

@@ -341,6 +341,6 @@ def test_each_rule_that_is_compared_is_contradicted_somewhere() -> None:
     """All are, but for the lag time, which each case chooses, and for four rules known by the source."""
     contradicted = {rule for rules in TURNED.values() for rule in rules} | STORIES.keys()
     rules = changes_of(ReplicationDesign)
-    assert contradicted == {rule for rule, its in rules.items() if Compared.DataPlane in its.provenance.compared}
+    assert contradicted == {rule for rule, its in rules.items() if Compared.DataPlane in its.compared}
     by_source = {"answer_on_stop", "expire_twice", "look_up_partition", "replica_lag_time_max_ms", "truncate_removed"}
     assert rules.keys() - contradicted == by_source

@@ -16,8 +16,6 @@ from statemachines.changes.administration import AdminDesign
 from statemachines.changes.change import (
     Compared,
     KafkaChange,
-    Line,
-    Provenance,
     Releases,
     always,
     changes_of,
@@ -201,21 +199,19 @@ def test_releases_of_a_line_differ(recorded: KafkaChange[bool], before: str, fir
 def test_each_rule_has_evidence() -> None:
     """Or it is a proposal: then no release has it."""
     for rule, recorded in {**changes_of(ControlDesign), **changes_of(ReplicationDesign)}.items():
-        rests_on = recorded.provenance
-        is_proposed = rests_on.proposed_by is not None
-        assert is_proposed is not bool(rests_on.compared or rests_on.by_source), rule
+        is_proposed = recorded.proposed_by is not None
+        assert is_proposed is not bool(recorded.compared or recorded.by_source), rule
     for rule, recorded in CHANGES.items():
-        if recorded.provenance.proposed_by is not None:
+        if recorded.proposed_by is not None:
             assert not any(recorded.at(release) for release in EVERY), rule
 
 
 def test_a_value_of_no_compared_class_is_by_source() -> None:
     """A change that is only compared needs classes of both kinds: with the rule, and without it."""
     for rule, recorded in {**changes_of(ControlDesign), **changes_of(ReplicationDesign)}.items():
-        rests_on = recorded.provenance
-        run = {release for classes in rests_on.compared for release in RUN[classes]}
+        run = {release for classes in recorded.compared for release in RUN[classes]}
         ways = {recorded.at(release) for release in run}
-        assert ways == {False, True} or rests_on.by_source or rests_on.proposed_by, rule
+        assert ways == {False, True} or recorded.by_source or recorded.proposed_by, rule
 
 
 def test_cited_tests_exist() -> None:
@@ -226,7 +222,7 @@ def test_cited_tests_exist() -> None:
 def test_a_change_by_source_has_a_line_before_and_one_since() -> None:
     """Of the exact releases that changed it."""
     for name, recorded in CHANGES.items():
-        tags = [line.tag for line in recorded.provenance.by_source]
+        tags = [line.tag for line in recorded.by_source]
         assert tags == sorted(tags, key=numbers), name
         if tags:
             assert set(recorded.since) <= set(tags), name
@@ -236,24 +232,8 @@ def test_a_change_by_source_has_a_line_before_and_one_since() -> None:
 def test_a_line_can_be_looked_up() -> None:
     """It has a file of Kafka's, a method and a number."""
     for recorded in CHANGES.values():
-        for line in recorded.provenance.by_source:
+        for line in recorded.by_source:
             assert re.fullmatch(r"\d+(\.\d+){2,3}", line.tag), line
             assert re.fullmatch(r"[A-Z]\w+\.(scala|java)", line.file), line
             assert re.fullmatch(r"[A-Za-z]\w+", line.method), line
             assert line.number > 0
-
-
-@rows(
-    "rests_on, words",
-    [
-        (Provenance(by_source=(Line("3.5.0", "ReplicaManager.scala", "stopReplicas", 410),)),
-         "by source: stopReplicas, ReplicaManager.scala 410, 3.5.0"),
-        (Provenance((Compared.WholeController,)),
-         "compared with Kafka's classes by spec/kafka/controller_beside.py. the release by ticket"),
-        (Provenance(proposed_by="KAFKA-14808"), "proposed by KAFKA-14808"),
-        (Provenance(), "the release by ticket"),
-    ],
-)  # fmt: skip
-def test_provenance_prints_as_text(rests_on: Provenance, words: str) -> None:
-    """If only the ticket names the release, it says so."""
-    assert str(rests_on) == words
