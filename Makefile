@@ -53,7 +53,7 @@ $(WIDE): $(COMPILED)
 quick: $(COMPILED)  ## the tests for every change, in a minute: no server, no Spark, no installation
 	$(TEST) -m 'not long and not spark' $(QUICK)
 
-test: $(COMPILED)  ## all tests but the long ones, in four minutes: every engine, a real ZooKeeper, a real Spark
+test: $(COMPILED)  ## all tests but the long ones: every engine, a real ZooKeeper, a real Spark
 	$(TEST) -m 'not long'
 
 # Each uses its own environment. numba's cache is in it too: beside the source, it would replace the cache of another

@@ -18,7 +18,6 @@ else:
 
     Id = TypeVar("Id", bound=SupportsIndex)
 
-__all__ = ["BrokerEpoch", "BrokerId", "ControllerEpoch", "Id", "LeaderEpoch"]
 
 BrokerId = Annotated[int, "a broker's id"]
 """A broker; an integer from 0 on."""

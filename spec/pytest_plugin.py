@@ -31,7 +31,6 @@ if TYPE_CHECKING:  # most files that pytest collects are not ours
     from spec.language import Specification
     from statemachines.zookeeper.serving import ServedZooKeeper
 
-__all__ = ["pytest_addoption", "pytest_collect_file", "zookeeper_client", "zookeeper_in_memory"]
 
 INSTANCES = "instances.toml"
 OWN = "kafkaspec_specs"
@@ -129,6 +128,7 @@ class FollowedTrace(_Test):
     """Test that the specification has the trace."""
 
     def runtest(self) -> None:
+        """Walk along the trace."""
         from spec.atlas.loading import specification
         from spec.checking.traces.itf import RecordedTrace
         from spec.checking.traces.validate import validate
@@ -165,6 +165,7 @@ class CheckedInstance(_Test):
         self.pinned = pinned
 
     def runtest(self) -> None:
+        """Explore the instance."""
         from spec.atlas.instances import figures_of
         from spec.atlas.loading import under
 

@@ -10,10 +10,12 @@ An administrator's client sends a request, if the release has one for it. Otherw
     reassign                     a request since 2.4 (KIP-455); kafka-reassign-partitions.sh sends it since 2.6
 
 A replica of a new topic may be assigned to an unknown broker: Kafka does not check that. Left out: configurations
-other than of unclean elections, brokers' own configurations, policies, quotas, internal topics; a topic without any
-replicas, or with negative broker ids, which requests permit; the default numbers of partitions and replicas; given
-replicas of added partitions; topics that brokers create by themselves [auto.create.topics.enable]; DeleteRecords; and
-the client, which asks again while there is no controller: here a topic is created or deleted without one.
+other than of unclean elections and min.insync.replicas, and removing these; brokers' own configurations, policies,
+quotas, internal topics; a topic without any replicas, or with negative broker ids, which requests permit; the default
+numbers of partitions and replicas; given replicas of added partitions; regular expressions as names, which
+kafka-topics.sh takes [KAFKA-7037]; topics that brokers create by themselves [auto.create.topics.enable];
+DeleteRecords; and the client, which asks again while there is no controller: here a topic is created or deleted
+without one.
 
 Long names are left out, too. From 0.10.2 to 2.2.1 a topic of more than 213 characters cannot be deleted, because the
 directory of a deleted log gets too long a name; since 1.0 the log directory goes offline [KAFKA-4893, fixed in 2.2.2
@@ -37,13 +39,6 @@ from statemachines.messages.topic_partition import (
     checked_topic,
     has_collision,
 )
-
-__all__ = [
-    "Target",
-    "checked_targets",
-    "require_equal_numbers",
-    "validate_topic_create",
-]
 
 Target = tuple[BrokerId, ...] | None
 """The target brokers of a partition; None cancels its reassignment."""

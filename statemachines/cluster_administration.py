@@ -33,8 +33,6 @@ from statemachines.messages.zk_data import (
     topic_path,
 )
 
-__all__ = ["NO_CONTROLLER", "AdministeredCluster"]
-
 P = TypeVar("P", bound=tuple[TopicName, PartitionId])
 """A partition, as a `TopicPartition` or as a pair."""
 NO_CONTROLLER: Final = "there is no controller"
@@ -89,6 +87,8 @@ class AdministeredCluster(ClusterState):
         _require_integers(
             partitions=partitions, replication_factor=replication_factor, start_index=start_index, shift=shift
         )
+        if self._admin.refuse_cached_topic and name in sorted(self._cached_topics()):
+            raise ValueError(f"there is a topic {name} already")
         if replicas is None and partitions is not None and replication_factor is not None:
             replicas = assign_replicas_to_brokers(
                 sorted(self._alive_brokers()),
@@ -101,8 +101,7 @@ class AdministeredCluster(ClusterState):
         elif replicas is None or partitions is not None or replication_factor is not None:
             raise ValueError(f"topic {name}: name its replicas, or partitions and a replication factor")
         marked = self.zookeeper.children(None, DELETE_TOPICS)[0]
-        known = self._topics() | (self._cached_topics() if self._admin.refuse_cached_topic else frozenset())
-        assignments = validate_topic_create(name, replicas, known, marked, self._admin)
+        assignments = validate_topic_create(name, replicas, self._topics(), marked, self._admin)
         if (path := topic_config_path(name)) in self.zookeeper.state.nodes:
             self.zookeeper.set(None, path, TopicConfig())
         self.zookeeper.create(None, topic_path(name), TopicAssignment.encode(assignments))
@@ -236,7 +235,8 @@ class AdministeredCluster(ClusterState):
 
         A permission for a topic counts from its next election, and since 2.1 it causes one at once. The default until
         1.0 is read by brokers that start; since 1.1 it counts from the next election, and since 2.0 a permission
-        causes one at once.
+        causes one at once. From 1.1 to 2.4.0 its second change makes running brokers forget the min.insync.replicas
+        of topics (KAFKA-9254), until the topic's configuration changes or the broker starts again.
 
         Args:
             topic: the topic; None means all topics that do not say otherwise.
@@ -255,6 +255,9 @@ class AdministeredCluster(ClusterState):
             at_once = self._admin.unclean_at_once and allowed and not before
             for controller in self.controllers.values() if self._admin.dynamic_unclean else ():
                 controller.configure_unclean(allowed, at_once)
+            if self._admin.dynamic_unclean and allowed is not self._written_unclean:
+                self._reconfigure_logs(None)
+            self._written_unclean = allowed
             return
         self._configure(topic, unclean_leader_election_enable=allowed)
         if self._admin.unclean_at_once_of_topic and allowed:
@@ -326,6 +329,11 @@ class AdministeredCluster(ClusterState):
             self.zookeeper.set(None, path, node.data._replace(**changes))
         else:
             self.zookeeper.create(None, path, TopicConfig(**changes))
+        self._reconfigure_logs(topic)
+
+    def _reconfigure_logs(self, topic: TopicName | None) -> None:
+        for broker in self.brokers.values():
+            broker.data_plane.reconfigure(topic)
 
     def _refused_by_tool(self, reassigned: Sequence[tuple[TopicPartition, tuple[BrokerId, ...]]]) -> str:
         """Why `kafka-reassign-partitions.sh` does not write the node; empty if it does."""

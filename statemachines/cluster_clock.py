@@ -30,8 +30,6 @@ from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_steps import RunTask
 from statemachines.controller.design import Threads
 
-__all__ = ["HOUR", "ClusterClock"]
-
 HOUR: Final[Milliseconds] = 3_600_000
 """When a cluster begins; 0 is no time in Kafka."""
 

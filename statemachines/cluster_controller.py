@@ -26,8 +26,6 @@ from statemachines.controller.threads import BEGIN
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.zookeeper.server import ZooKeeper
 
-__all__ = ["ClusterController", "Reply"]
-
 Reply = Callable[[Any], object]
 """A callback that receives a reply."""
 REGISTERING: Final = frozenset(

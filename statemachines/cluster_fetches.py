@@ -14,8 +14,6 @@ from statemachines.broker.broker import Broker
 from statemachines.cluster_steps import SendFetch, TakeFetch, TakeFetchResponse
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["ClusterFetches"]
-
 
 class ClusterFetches:
     """The fetches of all brokers of a cluster.

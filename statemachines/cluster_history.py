@@ -19,17 +19,6 @@ from statemachines.messages.zk_data import TopicAssignment, TopicPartitionState
 from statemachines.zookeeper.server import ZooKeeper
 from statemachines.zookeeper.tree import SessionId, Transaction, ZkPath
 
-__all__ = [
-    "Effect",
-    "Elected",
-    "Failed",
-    "PartitionStatus",
-    "RecordingZooKeeper",
-    "Sent",
-    "Written",
-    "unclean_elections",
-]
-
 
 class PartitionStatus(NamedTuple):
     """The status of a partition, by ZooKeeper."""

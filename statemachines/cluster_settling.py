@@ -30,8 +30,6 @@ from statemachines.controller.calls import Call
 from statemachines.controller.event_processor import ControllerEventProcessor, event_of
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 
-__all__ = ["NotReached", "NotSettled", "SettlingCluster"]
-
 MAX_ELECTIONS: Final = 100
 """After so many controller elections `settle` gives up."""
 DAY: Final = 86_400

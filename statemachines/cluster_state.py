@@ -35,8 +35,6 @@ from statemachines.messages.zk_data import (
 from statemachines.releases import RELEASES
 from statemachines.zookeeper.tree import ZkPath
 
-__all__ = ["ClusterState", "Keep", "check_min_insync_replicas"]
-
 Keep: TypeAlias = int | Mapping[TopicPartition, int] | None
 """How many records of each log, or of some logs, are left when a broker dies; None for all of them."""
 
@@ -84,6 +82,8 @@ class ClusterState:
         self._late: frozenset[BrokerId] = frozenset()
         """The brokers that learn only later that there is no controller, as long as others run."""
         self._unclean = self._admin.unclean_by_default if unclean is None else unclean
+        self._written_unclean = unclean
+        """The setting as it is written; None where the release's default counts."""
         self._unclean_at_start: dict[BrokerId, bool] = {}
         """By broker, the setting when it started."""
         self._deletes = self._admin.delete_topic_enable if delete_topic_enable is None else delete_topic_enable
@@ -273,8 +273,8 @@ class ClusterState:
             raise ValueError(f"there is no partition {partition}; there are {named(tuple(numbers))}")
         return partition
 
-    def _min_isr_of(self, topic: TopicName) -> int:
-        node = self.zookeeper.state.nodes.get(topic_config_path(topic))
+    def _min_isr_of(self, topic: TopicName | None) -> int:
+        node = None if topic is None else self.zookeeper.state.nodes.get(topic_config_path(topic))
         least = None if node is None else node.data.min_insync_replicas
         return self._min_insync_replicas if least is None else least
 

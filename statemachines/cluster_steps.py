@@ -10,19 +10,6 @@ from election.ids import BrokerId
 from statemachines.controller.channel_manager import send_thread_name
 from statemachines.messages.topic_partition import TopicPartition, named
 
-__all__ = [
-    "AdvanceController",
-    "AdvanceShutdown",
-    "ChangeIsr",
-    "Fetch",
-    "RunTask",
-    "SendFetch",
-    "Step",
-    "TakeFetch",
-    "TakeFetchResponse",
-    "TakeRequest",
-]
-
 
 class TakeRequest(NamedTuple):
     """A broker takes the next request of a controller."""

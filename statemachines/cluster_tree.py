@@ -41,8 +41,6 @@ from statemachines.znodes.values import (
 )
 from statemachines.zookeeper.tree import Node, ZkPath, name_of, parent_of
 
-__all__ = ["Details", "KafkaTree", "ZooKeeperClient", "put_znodes", "znodes_of"]
-
 NONE: Final[Mapping[Any, Any]] = MappingProxyType({})
 UNCLEAN: Final = "unclean.leader.election.enable"
 MIN_ISR: Final = "min.insync.replicas"

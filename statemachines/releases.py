@@ -10,8 +10,6 @@ The name of a line means its last release, with all fixes of the line. [Maven Ce
 from dataclasses import dataclass
 from typing import Final
 
-__all__ = ["EXACT", "RELEASES", "Release", "UnknownRelease", "line_of", "numbers", "since_when"]
-
 _LAST: Final = {
     "0.10.1": "0.10.1.1",
     "0.10.2": "0.10.2.2",

@@ -12,8 +12,6 @@ import sys
 from pathlib import Path
 from typing import Final
 
-__all__ = ["keep", "share"]
-
 KEPT: Final = Path(__file__).parents[1] / ".venv" / "spark.jsa"
 """In the installation of these classes."""
 OPTIONS: Final = "SPARK_SUBMIT_OPTS"

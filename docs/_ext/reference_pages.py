@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 from sphinx.util import logging
 from sphinx.util.display import status_iterator
 
@@ -45,9 +46,22 @@ def modules() -> Iterator[str]:
             yield each.name
 
 
+def public(module: ModuleType) -> list[str]:
+    """Return the names that a door lists or, of another module, those that it defines and explains."""
+    if hasattr(module, "__all__"):
+        return [*module.__all__]
+    explained = {word for (parent, word) in ModuleAnalyzer.for_module(module.__name__).find_attr_docs() if not parent}
+    return [
+        word
+        for word, it in vars(module).items()
+        if not word.startswith("_")
+        and (word in explained or (getattr(it, "__module__", "") == module.__name__ and it.__doc__))
+    ]
+
+
 def constants(module: ModuleType) -> list[str]:
     """Return a module's public names that are neither classes nor functions; autodoc omits some of these."""
-    words = {word: getattr(module, word) for word in getattr(module, "__all__", ())}
+    words = {word: getattr(module, word) for word in public(module)}
     return [word for word, it in words.items() if not (isclass(it) or isroutine(it) or hasattr(it, "__wrapped__"))]
 
 
@@ -89,10 +103,8 @@ def write_all(app: Sphinx) -> None:
     for name in modules():
         module = importlib.import_module(name)
         file = Path(module.__file__ or "").relative_to(app.srcdir)
-        words = getattr(module, "__all__", ())
-        pages.write(
-            f"api/{name}.md", "module.md.jinja", name=name, file=file, words=words, constants=constants(module)
-        )
+        words, others = public(module), constants(module)
+        pages.write(f"api/{name}.md", "module.md.jinja", name=name, file=file, words=words, constants=others)
     systems = [described(system_named(name)) for name in SYSTEMS]
     pages.write("systems/index.md", "systems.md.jinja", systems=systems)
     for system in systems:

@@ -17,14 +17,7 @@ from zlib import crc32
 
 from spec.by_release import release_named, valuation
 from spec.checking.values.settings import read
-from spec.language.errors import (
-    AssumptionViolated,
-    SpecificationError,
-    UsageError,
-    error_text,
-    safe_repr,
-    shortened,
-)
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, error_text, safe_repr, shortened
 from spec.language.identity import is_same_value
 from spec.language.naming import one_meant
 from spec.language.specification import Specification, title_of, unknown_constant

@@ -19,8 +19,6 @@ from spec.explorer.page import page
 from spec.language.specification import Specification
 from spec.language.state import Values
 
-__all__ = ["MOST", "Explorer", "embedded", "of_system", "of_trace"]
-
 MOST: Final = 1_000
 """The default number of states in a file: a megabyte or two."""
 

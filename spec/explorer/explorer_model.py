@@ -22,9 +22,6 @@ from spec.language.specification import Specification
 from spec.language.state import Values
 from spec.language.words import narrated_to, without_bounds
 
-__all__ = ["EnabledStep", "ExplorerModel", "pictured", "model_of_trace", "model_of_system"]
-
-
 N = TypeVar("N", int, str)
 """The type of a state's name: numbers in a file, strings on a server."""
 

@@ -25,8 +25,6 @@ from spec.language.errors import OutOfDomain, UsageError
 from spec.language.escapes import escaped
 from spec.language.state import Values
 
-__all__ = ["ExplorerServer"]
-
 LOOPBACK: Final = "127.0.0.1"
 HTTP_PORT: Final = 80
 REMEMBERED: Final = 1_000

@@ -49,8 +49,6 @@ from statemachines.messages.zk_data import (
 from statemachines.releases import Release
 from statemachines.zookeeper.tree import ZkPath
 
-__all__ = ["ACTIONS", "Action", "AdminToolsBeside", "Situation", "actions_of"]
-
 Action = Mapping[str, Any]
 """`{"do": ...}` with its arguments, as JSON; see `AdminToolsBeside`."""
 NONE: Final[Mapping[Any, Any]] = MappingProxyType({})

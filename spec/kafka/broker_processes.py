@@ -33,8 +33,6 @@ from spec.kafka.patches import class_path_with
 from spec.kafka.proxy import Address
 from spec.language.errors import EnvironmentFailed
 
-__all__ = ["AdministratorProcess", "BrokerProcess", "ManagedProcess", "LogLine", "Processes", "ZooKeeperProcess"]
-
 OPTIONS: Final = (
     *BRIEFLY,
     "-Xmx384m",

@@ -25,21 +25,13 @@ from spec.kafka.zookeeper_operator import ZooKeeperOperator, end_session, watche
 from spec.language import Step
 from spec.language.errors import EnvironmentFailed
 from statemachines.controller.controller_process import ControllerProcess
-from statemachines.controller.design import (
-    BROKER_IDS,
-    CONTROLLER,
-    CONTROLLER_EPOCH,
-    PARTITION_STATE,
-    registration,
-)
+from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE, registration
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.zk_data import TopicAssignment, TopicPartitionState
 from statemachines.znodes.codec import decode, encode
 from statemachines.znodes.values import TopicIdReplicaAssignment
 from statemachines.zookeeper.tree import Code, ZkVersion
-
-__all__ = ["AFTERWARDS", "Comparison", "ReplayOutcome", "BrokerReplay", "replay"]
 
 PATIENCE: Final = 120.0
 """Seconds to wait for an expected event. The length matters only when the event does not come."""

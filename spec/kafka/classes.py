@@ -15,8 +15,6 @@ from spec.kafka.jars import cache_directory, exclusively
 from spec.kafka.java import BRIEFLY, Java
 from spec.language.errors import EnvironmentFailed
 
-__all__ = ["compiled"]
-
 JAVAC: Final = ("-nowarn", "-proc:none", "-encoding", "UTF-8")
 GROOVY: Final = ("-Dgroovy.target.indy=false", "org.codehaus.groovy.tools.FileSystemCompiler")
 """Calls by invokedynamic begin to be fast after ten thousand times only."""

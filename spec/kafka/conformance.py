@@ -27,8 +27,6 @@ from spec.kafka.mappings import mapping_of
 from spec.kafka.path_follower import Deviation, deviation_in
 from spec.language import Specification
 
-__all__ = ["Conformance", "conform"]
-
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Conformance(NotebookDisplay):

@@ -40,18 +40,6 @@ from statemachines.tables.partition import NewPartition, OnlinePartition, Partit
 from statemachines.tables.replica import NewReplica, ReplicaState
 from statemachines.zookeeper.tree import Code, ZkPath
 
-__all__ = [
-    "DECODED",
-    "WHOLE",
-    "decoded_cause",
-    "decoded_event",
-    "decoded_failure",
-    "decoded_requests",
-    "decoded_results",
-    "parsed",
-    "stops_by_partition",
-]
-
 
 @cache
 def parsed(name: str) -> TopicPartition:

@@ -100,8 +100,6 @@ from statemachines.zookeeper.tree import (
     ZkPath,
 )
 
-__all__ = ["RELEASES", "ControllerBeside"]
-
 RELEASES: Final = ("1.1.1", "2.2.2", "2.4.1", "2.8.2", "3.9.1")
 """The releases whose whole controllers can run."""
 

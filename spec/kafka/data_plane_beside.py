@@ -37,8 +37,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from spec.kafka.java_process import JavaProcess
 
-__all__ = ["RELEASES", "Case", "Command", "DataPlane", "Step", "command"]
-
 RELEASES: Final = ("3.9.1", "2.8.2", "2.6.3", "2.0.1", "1.1.1", "0.11.0.3", "0.10.2.2")
 """The releases whose brokers can be stepped."""
 SOURCES: Final = Path(__file__).parent / "groovy" / "data_plane"

@@ -18,8 +18,6 @@ from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.threads import ControllerEvent
 from statemachines.releases import Release, line_of
 
-__all__ = ["DIVERGENCES", "Divergence", "divergence_at", "divergences_of"]
-
 
 class BrokerStep(NamedTuple):
     """A step of a broker, with the broker's state before and after."""

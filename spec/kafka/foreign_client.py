@@ -26,8 +26,6 @@ from statemachines.znodes.codec import encode
 from statemachines.znodes.values import BrokerInfo, ControllerRegistration
 from statemachines.zookeeper.tree import ZkPath, ZkVersion
 
-__all__ = ["ControllerWithForeignClient", "node_text"]
-
 MEANINGLESS: Final = "?"
 """Bytes that mean nothing to Kafka."""
 

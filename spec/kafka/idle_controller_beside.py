@@ -47,8 +47,6 @@ from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.zookeeper.server import ZooKeeper
 
-__all__ = ["RELEASES", "IdleControllerBeside"]
-
 RELEASES: Final = ("0.10.2.2", "0.11.0.3", "1.0.2")
 """The releases whose whole controllers run in this way."""
 ENDLESS: Final = 200

@@ -33,8 +33,6 @@ from spec.kafka.java import BRIEFLY, java
 from spec.language.errors import EnvironmentFailed, UsageError
 from spec.language.extras import require
 
-__all__ = ["Artifact", "cache_directory", "class_path", "exclusively", "locked", "releases"]
-
 LOCKS: Final = Path(__file__).parent / "locks"
 SETTINGS: Final = "KAFKASPEC_IVYSETTINGS"
 """The environment variable that names Ivy's settings."""

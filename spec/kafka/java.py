@@ -13,8 +13,6 @@ from typing import Final
 
 from spec.language.errors import UsageError
 
-__all__ = ["BRIEFLY", "OLDEST", "Java", "java"]
-
 OLDEST = 17
 """The oldest sufficient Java; Spark needs the same."""
 BRIEFLY: Final = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData")

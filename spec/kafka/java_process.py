@@ -20,8 +20,6 @@ from spec.kafka.java import BRIEFLY, java
 from spec.kafka.patches import class_path_with
 from spec.language.errors import EnvironmentFailed
 
-__all__ = ["JavaProcess"]
-
 OPTIONS: Final = (
     *BRIEFLY,
     "-Xmx700m",

@@ -7,8 +7,6 @@ from typing import Final
 
 from statemachines.releases import Release, line_of
 
-__all__ = ["SOURCES", "sources_for"]
-
 SOURCES: Final = Path(__file__).parent / "java"
 """The folder of all Java files."""
 

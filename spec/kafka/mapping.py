@@ -20,17 +20,6 @@ from spec.language.errors import UsageError
 from spec.language.state import Values
 from statemachines.releases import UnknownRelease, line_of
 
-__all__ = [
-    "Difference",
-    "KafkaRun",
-    "Observation",
-    "PathTask",
-    "Response",
-    "SystemMapping",
-    "differences",
-    "release_among",
-]
-
 Observation: TypeAlias = Mapping[str, Any]
 """Observable values between two steps, by name."""
 

@@ -24,8 +24,6 @@ from spec.kafka.jars import cache_directory, class_path, exclusively
 from spec.kafka.java import BRIEFLY, Java, java
 from spec.language.errors import EnvironmentFailed, UsageError
 
-__all__ = ["PATCHED_RELEASE", "applied", "class_path_with", "patches"]
-
 PATCHED_RELEASE: Final = "3.9.1"
 """The release of Kafka whose source the patches change."""
 PATCHES: Final = Path(__file__).parent / "patches"

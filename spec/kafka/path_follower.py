@@ -11,8 +11,6 @@ from spec.checking.traces.paths import take_step
 from spec.kafka.mapping import Difference, KafkaRun, Observation, PathTask, Response, SystemMapping
 from spec.kafka.mappings import mapping_of
 
-__all__ = ["Deviation", "PathFollower", "deviation_in"]
-
 
 class Deviation(NamedTuple):
     """A step after which Kafka's state is not the specified one."""

@@ -30,8 +30,6 @@ from statemachines.messages.control_requests import ControlRequest, UpdateMetada
 from statemachines.messages.zk_data import TOPICS
 from statemachines.zookeeper.tree import ZkPath
 
-__all__ = ["SEEN_OF_CONTEXT", "PathRunner", "ScriptTask", "comparable_requests", "is_compared"]
-
 SEEN_OF_CONTEXT: Final = (
     *("epoch", "all_topics", "partition_assignments", "partition_states", "replica_states"),
     *("partition_leadership_info", "shutting_down_broker_ids"),

@@ -21,8 +21,6 @@ from typing import Self, TypeAlias
 from spec.kafka.wire import Notification, ReplyFrame, RequestFrame, next_frame, refused, xid_of
 from statemachines.zookeeper.frames import Greeting, Opcode, Xid, framed, granted
 
-__all__ = ["Address", "HeldRequest", "Proxy"]
-
 Address: TypeAlias = tuple[str, int]
 """A host and its port."""
 

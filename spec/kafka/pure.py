@@ -18,8 +18,6 @@ from typing import Any, Final, TypeVar
 from spec.kafka.java_process import JavaProcess
 from spec.kafka.java_sources import SOURCES, sources_for
 
-__all__ = ["SHARED", "PureCalls", "protocol"]
-
 SHARED: Final = tuple(
     SOURCES / "common" / "kafkaspec" / f"{name}.java" for name in ("Configuration", "Fields", "Json")
 )

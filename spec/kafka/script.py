@@ -33,9 +33,6 @@ from spec.systems.controller import ControllerLife
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH, PARTITION_STATE, Threads
 from statemachines.releases import Release, line_of
 
-__all__ = ["REPLAYED", "SILENT", "Script", "actions_of", "is_partial_step", "steps_of_broker", "script_of"]
-
-
 ON_BROKERS: Final = Release("0.11.0.0")
 """The first release whose brokers can run; the jars of 0.10 are for its controllers' state machines only."""
 

@@ -13,12 +13,7 @@ from typing import Any, Final, NamedTuple
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from spec.kafka.control_values import parsed
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, registration
-from statemachines.controller.kafka_zk_client import (
-    UNFENCED,
-    ZkRequest,
-    ZkResponse,
-    retry_requests_until_connected,
-)
+from statemachines.controller.kafka_zk_client import UNFENCED, ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.zk_state_machine import topics_of
 from statemachines.messages.leader_and_isr import LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -39,18 +34,6 @@ from statemachines.messages.zk_data import (
 )
 from statemachines.zookeeper.server import Multi, ZooKeeper
 from statemachines.zookeeper.tree import ZkPath
-
-__all__ = [
-    "AGAIN",
-    "SESSION",
-    "ControlCommand",
-    "Disagreement",
-    "OtherRequests",
-    "ScriptedCluster",
-    "different",
-    "in_order",
-    "path_of",
-]
 
 ControlCommand = Mapping[str, Any]
 """A command, as JSON."""

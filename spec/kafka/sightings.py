@@ -18,8 +18,6 @@ from spec.language.errors import UsageError
 from spec.systems.controller import ControllerLife
 from statemachines.releases import Release
 
-__all__ = ["replay_of"]
-
 UNTIL_1_0: Final[Mapping[str, Any]] = {"brokers": 1}
 """With events in ZkEventThread two brokers have too many states; one broker suffices for these anomalies."""
 

@@ -52,8 +52,6 @@ from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.releases import Release
 from statemachines.zookeeper.tree import Code, SetData
 
-__all__ = ["SteppedBrokers"]
-
 T0: Final = TopicPartition("t", 0)
 BEGINNING: Final[Milliseconds] = 1_000
 """The time when a case begins."""

@@ -12,8 +12,6 @@ from statemachines.zookeeper import frames
 from statemachines.zookeeper.frames import HEAD, Jute, Opcode, read_answer, read_event
 from statemachines.zookeeper.server import Code, Multi
 
-__all__ = ["NOAUTH", "Notification", "ReplyFrame", "RequestFrame", "next_frame", "refused", "xid_of"]
-
 NOAUTH: Final = -102
 """ZooKeeper's code for a request that an ACL forbids."""
 LARGEST: Final = 64 << 20

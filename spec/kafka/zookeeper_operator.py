@@ -33,8 +33,6 @@ from statemachines.zookeeper.frames import (
 )
 from statemachines.zookeeper.server import Code, Create, Delete
 
-__all__ = ["ZnodeRead", "ZooKeeperOperator", "end_session", "watchers"]
-
 SILENCE = 600_000
 """Its session timeout in milliseconds: longer than the client ever lives."""
 

@@ -43,14 +43,7 @@ from spec.language.domains import (
     subset_of,
     tuple_of,
 )
-from spec.language.errors import (
-    AssumptionViolated,
-    Bounded,
-    Disabled,
-    OutOfDomain,
-    SpecificationError,
-    UsageError,
-)
+from spec.language.errors import AssumptionViolated, Bounded, Disabled, OutOfDomain, SpecificationError, UsageError
 from spec.language.part import Part, part
 from spec.language.pictures import Cells, Drawing, Grid, Look, Queue, Tag, Tags, Tree
 from spec.language.sizes import Partial, Size, Total, at_most, frozen

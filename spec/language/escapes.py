@@ -13,8 +13,6 @@ from __future__ import annotations
 
 from html import escape
 
-__all__ = ["escaped", "escaped_lines", "in_markup"]
-
 
 def escaped(line: str) -> str:
     r"""A line in which every character is seen; a line end in it is escaped, too.

@@ -7,8 +7,6 @@ from typing import Final
 
 from spec.language.errors import UsageError
 
-__all__ = ["EXTRAS", "how_to_install", "is_installed", "require"]
-
 EXTRAS: Final = {
     "hypothesis": "test",
     "kazoo": "zookeeper",

@@ -9,8 +9,6 @@ from collections.abc import Hashable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
-__all__ = ["identity", "is_same_value"]
-
 
 def is_same_value(one: Any, other: Any) -> bool:
     """Whether two values are equal and of the same classes, part by part. All classes of frozensets count as one.

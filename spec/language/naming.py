@@ -6,8 +6,6 @@ from collections.abc import Iterable
 
 from spec.language.errors import UsageError
 
-__all__ = ["meant", "one_meant"]
-
 
 def meant(written: str, known: Iterable[str], others: Iterable[tuple[str, str]] = ()) -> tuple[str, ...]:
     """The known names that a person may mean; a name itself comes before its forms in another case, and these before

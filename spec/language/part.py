@@ -27,15 +27,7 @@ from typing import Any, ClassVar, Final, Generic, NoReturn, Self, get_args, get_
 
 from typing_extensions import TypeVar
 
-from spec.language.domains import (
-    TOO_DEEP,
-    Domain,
-    MappingDomain,
-    as_domain,
-    can_be_listed,
-    each_choice,
-    not_too_deep,
-)
+from spec.language.domains import TOO_DEEP, Domain, MappingDomain, as_domain, can_be_listed, each_choice, not_too_deep
 from spec.language.errors import SpecificationError, safe_repr
 from spec.language.instances import Instance, Instances
 from spec.language.members import Members, MembersOfDomain, MembersOfMapping

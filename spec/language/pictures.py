@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
 
-__all__ = ["Cells", "Drawing", "Grid", "Look", "Queue", "Tag", "Tags", "Tree"]
-
 
 class Look(Enum):
     """How a thing stands out among its like. The picture decides what that means."""

@@ -18,15 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, get_origin
 
 from spec.language.allowed_values import counted, within
-from spec.language.cells import (
-    WORD,
-    Cell,
-    CellRow,
-    MappingVariable,
-    SlotPlace,
-    Variable,
-    key_in_brackets,
-)
+from spec.language.cells import WORD, Cell, CellRow, MappingVariable, SlotPlace, Variable, key_in_brackets
 from spec.language.domains import Domain, MappingDomain
 from spec.language.errors import SpecificationError, safe_repr
 from spec.language.sizes import name_of, types_in

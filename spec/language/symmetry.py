@@ -12,13 +12,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from spec.language.anonymous import Anonymous, values_are_anonymous
-from spec.language.domains import (
-    Domain,
-    EnumerationDomain,
-    IntegerDomain,
-    as_domain,
-    choices_of,
-)
+from spec.language.domains import Domain, EnumerationDomain, IntegerDomain, as_domain, choices_of
 from spec.language.permutations import Moving, Permutation, disjoint_union
 
 # The words. Each makes a domain.

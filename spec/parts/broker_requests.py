@@ -14,8 +14,6 @@ from statemachines.controller.agenda import METHODS, REGISTERS, ControllerStep
 from statemachines.controller.design import Threads
 from statemachines.controller.one_partition import OnePartitionController
 
-__all__ = ["THE_CONTROLLER", "ZK_EVENT_THREAD", "each_request"]
-
 THE_PROCESS: Final = "broker"
 THE_CONTROLLER: Final = "controller of broker {broker}"
 """The lane of a broker's KafkaController, beside that of its process."""

@@ -17,8 +17,6 @@ from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.messages.control_requests import ControlRequest
 
-__all__ = ["Channels", "ChannelsPart"]
-
 
 class Channels(State):
     """The channels of one controller; none once the controller is gone [ControllerChannelManager.scala, 3.9]."""

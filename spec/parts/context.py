@@ -22,8 +22,6 @@ from statemachines.tables.partition import PartitionState
 from statemachines.tables.replica import ReplicaState
 from statemachines.zookeeper.tree import ZkVersion
 
-__all__ = ["Context", "ContextPart"]
-
 
 class Context(State):
     """A controller's knowledge; empty if the controller is not active [ControllerContext.scala, 3.9]."""

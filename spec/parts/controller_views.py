@@ -10,8 +10,6 @@ from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.controller_process import ControllerProcess
 from statemachines.zookeeper.tree import ZkVersion
 
-__all__ = ["belief", "draw_controllers", "intent"]
-
 
 def is_superseded(me: ControllerProcess, epoch: ControllerEpoch) -> bool:
     """Whether it acts as controller though another one was elected since, under the epoch in ZooKeeper."""

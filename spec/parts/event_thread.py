@@ -54,8 +54,6 @@ from statemachines.controller.partition_state_machine import PartitionStateChang
 from statemachines.controller.replica_state_machine import ReplicaStateChange
 from statemachines.controller.state_change import ChangeDone
 
-__all__ = ["EventThread", "EventThreadPart", "WaitingChange", "in_order", "stack_frames_of"]
-
 WaitingChange: TypeAlias = PartitionStateChange | ReplicaStateChange | AlteringPartitions
 """The changes of an event that may wait for ZooKeeper."""
 

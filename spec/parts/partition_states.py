@@ -11,8 +11,6 @@ from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import topic_partition_state_path
 from statemachines.zookeeper.tree import Node
 
-__all__ = ["PartitionStates"]
-
 
 class PartitionStates(State):
     """A state whose ZooKeeper has a controller epoch and partition states."""

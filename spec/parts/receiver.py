@@ -30,8 +30,6 @@ from spec.language import (
 )
 from statemachines.controller.design import accepts_controller_epoch
 
-__all__ = ["Receiver", "ReceiverPart"]
-
 
 class Receiver(State):
     """The knowledge of such a broker, and the requests on their way to it."""

@@ -37,12 +37,7 @@ from spec.language import (
 )
 from spec.parts.waiting_requests import WaitingRequests
 from statemachines.broker.alter_partition_manager import AlterPartitionManager, InFlight
-from statemachines.broker.hosted_partition import (
-    CommittedPartitionState,
-    HostedPartition,
-    IsrState,
-    PendingExpandIsr,
-)
+from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition, IsrState, PendingExpandIsr
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.broker.replica_manager import NO_FAILURES, Fetching, LogFailure, ReplicaManager
@@ -55,8 +50,6 @@ from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER, LeaderAnd
 from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zookeeper.tree import ZkVersion
-
-__all__ = ["ReceivingBrokers", "ReceivingBrokersPart"]
 
 V = TypeVar("V")
 

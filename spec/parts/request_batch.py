@@ -21,8 +21,6 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 
-__all__ = ["Batch", "BatchPart", "RequestsWithoutMetadata"]
-
 
 class Batch(State):
     """The requests that one change of states has added [AbstractControllerBrokerRequestBatch, 3.9]."""

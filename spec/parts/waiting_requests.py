@@ -29,8 +29,6 @@ from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.zookeeper.tree import ZkVersion
 
-__all__ = ["WaitingRequests"]
-
 S = TypeVar("S")
 
 

@@ -30,8 +30,6 @@ from statemachines.messages.zk_data import (
 )
 from statemachines.zookeeper.tree import Code, Node, ZkPath
 
-__all__ = ["ReadCluster", "ZkClientReadingVariables", "notification_of"]
-
 
 def notification_of(partition: TopicPartition) -> ZkPath:
     """The notification that the ISR of a partition has changed. Here each partition has its own."""

@@ -52,8 +52,6 @@ from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import FIRES, Event, EventType, WatchTable
 from statemachines.zookeeper.tree import Node, SessionId, ZkPath, Zxid, name_of, parent_of
 
-__all__ = ["Ensemble", "Session", "Znodes", "ZooKeeperPart"]
-
 # Paths at which nodes or watches may exist, as types.
 
 DataPath = Annotated[ZkPath, "a path whose data are watched"]

@@ -8,8 +8,6 @@ from spec.language import Grid, Look, Queue, Tag, Tags, Tree
 from statemachines.zookeeper.server import Event
 from statemachines.zookeeper.tree import Node, SessionId, ZkPath
 
-__all__ = ["draw_sessions", "draw_znodes"]
-
 Watches = Mapping[ZkPath, Collection[SessionId]]
 """The sessions that watch each path."""
 

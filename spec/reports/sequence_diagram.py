@@ -20,8 +20,6 @@ from spec.checking.values.text import show
 from spec.language.escapes import escaped
 from statemachines.drawing.graphviz import FONTS, INITIAL, LETTER, LINE, TIP
 
-__all__ = ["FORMATS", "Message", "lanes_of", "mermaid", "messages_of", "svg"]
-
 
 class Message(NamedTuple):
     """A step, as drawn."""

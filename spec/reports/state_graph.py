@@ -29,7 +29,6 @@ from spec.language.state import State
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["FORMATS", "MOST", "StateGraph", "aut", "dot", "graphml", "state_graph"]
 
 MOST: Final = 200
 """The default limit of nodes: with more a picture becomes unreadable."""

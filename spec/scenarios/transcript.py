@@ -35,16 +35,6 @@ from spec.language import AssumptionViolated, SpecificationError, Step, UsageErr
 from spec.language.allowed_values import LISTED
 from spec.language.domains import Domain
 
-__all__ = [
-    "TranscriptContradicted",
-    "TranscriptError",
-    "TranscriptLine",
-    "conclusion",
-    "lines_of",
-    "run",
-    "system_of",
-]
-
 _SYSTEM = re.compile(r"system (?P<name>\S+)(?P<settings>(?: +\S+=\S+)*)")
 _STEP = re.compile(r"(?P<step>[\w.]+\(.*?\))(?: {3}(?P<said>.+))?")
 _REFUSED = re.compile(r"refused: (?P<step>[\w.]+\(.*\))")

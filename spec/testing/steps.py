@@ -9,8 +9,6 @@ from typing import NamedTuple
 from spec.checking.values.literals import class_name, literal
 from spec.language.words import Step
 
-__all__ = ["ActionFunction", "CalledStep", "action_function", "free_names"]
-
 
 class CalledStep(NamedTuple):
     """A step, and the name of the function that makes it."""

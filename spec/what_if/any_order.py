@@ -37,14 +37,6 @@ from statemachines.controller.control_design import ControlDesign
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
 
-__all__ = [
-    "AnyOrder",
-    "BrokenRule",
-    "PlanBounds",
-    "WorstCase",
-    "in_any_order",
-]
-
 EXIT_BOUND: Final = 20
 
 

@@ -31,21 +31,6 @@ from spec.what_if.known_cluster import KnownCluster, listed
 from statemachines.changes.administration import AdminDesign
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 
-__all__ = [
-    "AllowUnclean",
-    "AnotherController",
-    "ClusterEvent",
-    "Crash",
-    "CreateTopic",
-    "ElectPreferred",
-    "EventOfBrokers",
-    "Reassign",
-    "Rebalance",
-    "Return",
-    "Shutdown",
-    "EventTarget",
-]
-
 
 class EventTarget(Protocol):
     """The target of events: a `statemachines.Cluster`, or a substitute for one."""

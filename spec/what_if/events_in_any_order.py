@@ -11,8 +11,6 @@ from spec.systems.partitions import Partitions
 from spec.what_if.plan import EventPlan, ExploredCluster, P
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["RULES", "EventsInAnyOrder"]
-
 RULES: Final = (
     *("leader_in_isr", "isr_within_assigned", "leader_epoch_monotone", "one_leader_per_epoch"),
     *("presumed_leader_legit", "clean_election", "legal_psm", "legal_rsm", "new_has_no_state"),

@@ -23,8 +23,6 @@ from spec.what_if.known_cluster import DescribedPartition, Description
 from spec.what_if.topic_description import partition_of, require_count, whole_number
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 
-__all__ = ["is_metadata", "read_metadata"]
-
 _BROKER = re.compile(r"\bbroker ([0-9]+) at \S+( \(controller\))?")
 _TOPIC = re.compile(r'\btopic "([^"]*)" with ([0-9]+) partitions:')
 _PARTITION = re.compile(r"\bpartition ([0-9]+), leader (-?[0-9]+), replicas: ([0-9,]*), isrs: ([0-9,]*)")

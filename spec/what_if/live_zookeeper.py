@@ -39,8 +39,6 @@ from statemachines.znodes.fields import InvalidZnode
 from statemachines.znodes.values import Config, ControllerRegistration, Reassignment, TopicIdReplicaAssignment
 from statemachines.zookeeper.tree import ZkPath
 
-__all__ = ["read_zookeeper"]
-
 PATIENCE: Final = 15.0
 """Seconds to wait for a server's answer."""
 DEFAULTS: Final = "/config/brokers/<default>"

@@ -34,8 +34,6 @@ from spec.what_if.events import (
 from spec.what_if.reading import read_plan
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 
-__all__ = ["brokers_of", "events_of", "isrs_of", "min_isrs_of"]
-
 OF_BROKERS: Final[Mapping[str, type[Crash] | type[Shutdown] | type[Return]]] = {
     "crash": Crash,
     "shutdown": Shutdown,

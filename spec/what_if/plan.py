@@ -30,8 +30,6 @@ from statemachines.messages.zk_data import (
 )
 from statemachines.zookeeper.tree import Node
 
-__all__ = ["EventPlan", "ExploredCluster", "PlannedCluster"]
-
 PlannedEvent = Annotated[ClusterEvent, "a planned event"]
 """One of those of a `Situation`."""
 Times = Annotated[int, "how often a planned event has yet to happen"]

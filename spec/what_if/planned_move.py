@@ -30,8 +30,6 @@ from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import REASSIGN_PARTITIONS, TopicAssignment
 from statemachines.zookeeper.tree import Code, Node
 
-__all__ = ["PlannedMove"]
-
 ELECTED: Final = LeaderAndIsr(NO_LEADER, 0, ())
 """It stands for any leader and ISR of an election's result."""
 

@@ -29,9 +29,6 @@ from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
 
-__all__ = ["Change", "Moment", "OpenMove", "PartitionHealth", "Prediction", "what_if"]
-
-
 GONE: Final = PartitionStatus(ReplicaAssignment(()), None, (), NO_EPOCH)
 """The assignment of a partition whose topic is deleted, or not created yet."""
 

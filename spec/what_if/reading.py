@@ -28,8 +28,6 @@ from spec.what_if.topic_description import is_description, read_description
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
 
-__all__ = ["read_cluster", "read_plan"]
-
 ZOOKEEPER: Final = "zookeeper://"
 _HOSTS = re.compile(r"[^\s/]+:[0-9]{1,5}(,[^\s/]+:[0-9]{1,5})*(/\S*)?")
 """Addresses of servers, as in zookeeper.connect."""

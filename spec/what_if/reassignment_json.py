@@ -26,8 +26,6 @@ from spec.what_if.known_cluster import DescribedPartition, Description
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["JsonPart", "is_reassignment", "json_parts", "read_assignment", "read_reassignment"]
-
 CURRENT: Final = "Current partition replica assignment"
 PROPOSED: Final = "Proposed partition reassignment configuration"
 STATUS: Final = ("Status of partition reassignment", "Current partition reassignments:")

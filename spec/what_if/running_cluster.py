@@ -35,8 +35,6 @@ from statemachines.messages.zk_data import (
 from statemachines.releases import RELEASES
 from statemachines.zookeeper.tree import ZkPath, ZkVersion, add_nodes
 
-__all__ = ["RunningCluster"]
-
 
 class RunningCluster(Cluster):
     """A cluster in memory that undergoes events.

@@ -35,8 +35,6 @@ from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import REASSIGN_PARTITIONS
 from statemachines.releases import RELEASES
 
-__all__ = ["PARTITION", "Situation", "brokers_by_place", "situations"]
-
 PARTITION: Final = TopicPartition(TOPIC, 0)
 """The name of a partition explored alone."""
 

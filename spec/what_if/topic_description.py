@@ -6,7 +6,7 @@ text was copied from a page. Releases have added labels:
     0.10    Topic:t  PartitionCount:2  ReplicationFactor:3  Configs:min.insync.replicas=2   [MarkedForDeletion:true]
             Topic: t  Partition: 0  Leader: 1  Replicas: 1,2,3  Isr: 1,2                    [MarkedForDeletion: true]
     2.4     Topic: t  PartitionCount: 2  ...
-            ... Adding Replicas: 4  Removing Replicas: 1, while a partition is reassigned
+    2.6     ... Adding Replicas: 4  Removing Replicas: 1, while a partition is reassigned
     2.8     Topic: t  TopicId: 8xW...  PartitionCount: 2  ReplicationFactor: 3  Configs: ...
     3.7     ... Elr: N/A  LastKnownElr: N/A; brokers, or nothing, in a cluster with KRaft
     Confluent's  ... Offline: 2  Observers: 3  LiveObservers: 3
@@ -42,8 +42,6 @@ from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.releases import RELEASES, Release
-
-__all__ = ["is_description", "partition_of", "read_description", "require_count", "whole_number"]
 
 OF_TOPIC: Final = ("TopicId", "PartitionCount", "ReplicationFactor", "Configs")
 OF_PARTITION: Final = (

@@ -14,8 +14,6 @@ from spec.what_if.situations import PARTITION
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.zk_data import topic_partition_state_path, topic_path
 
-__all__ = ["sentences_of"]
-
 PLANNED_ACTION: Final = "happen"
 """The action of a planned event, and its parameter."""
 STEP_TEXT: Final[Mapping[str, str]] = {

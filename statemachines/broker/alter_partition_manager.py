@@ -54,8 +54,6 @@ from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["AlterPartitionManager", "AlterPartitionState", "InFlight", "InMemoryAlterPartition"]
-
 NOT_APPLIED: Final = frozenset({Errors.INELIGIBLE_REPLICA, Errors.OPERATION_NOT_ATTEMPTED})
 """Errors after which nothing was written, nor will be."""
 WAIT_FOR_LEADER_AND_ISR: Final = frozenset(

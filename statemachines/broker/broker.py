@@ -46,9 +46,6 @@ from statemachines.messages.records import Offset
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zookeeper.tree import Code
 
-__all__ = ["Broker"]
-
-
 HIGH_WATERMARK_CHECKPOINT_MS: Final[Milliseconds] = 5_000
 """How often a broker writes its high watermarks, by default."""
 ISR_CHANGE_PROPAGATION_MS: Final[Milliseconds] = 2_500

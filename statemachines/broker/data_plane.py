@@ -47,8 +47,6 @@ from statemachines.messages.produce import Produced
 from statemachines.messages.records import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 
-__all__ = ["Appended", "DataPlane", "Exchange", "Halted", "Settings", "Truncated"]
-
 EMPTY: Final = Partition()
 EMPTY_DISK: Final = Disk()
 
@@ -99,7 +97,8 @@ class Settings:
 
     design: ReplicationDesign
     now: Callable[[], Milliseconds]
-    min_insync_replicas: Callable[[TopicName], int]
+    min_insync_replicas: Callable[[TopicName | None], int]
+    """That of a topic; of None, the default."""
     permits_unclean: Callable[[TopicName], bool]
     note: Callable[[Appended | Truncated | Halted], object]
 
@@ -209,6 +208,16 @@ class DataPlane:
         for partition, disk in self.disks.items():
             self.disks[partition] = disk.stopped(self.partitions[partition].log)
         self.delayed_produces.forget()
+
+    def reconfigure(self, topic: TopicName | None) -> None:
+        """The configuration of a topic changes, or a default of all topics.
+
+        [TopicConfigHandler.processConfigChanges, DynamicLogConfig.reconfigure]
+        """
+        for partition, mine in self.partitions.items():
+            if topic in (None, partition.topic):
+                changes = mine.default_changes + 1 if topic is None else 0
+                self.partitions[partition] = mine._replace(default_changes=changes)
 
     # Roles.
 
@@ -521,7 +530,9 @@ class DataPlane:
         return Errors.NOT_LEADER_OR_FOLLOWER if known or hosted is not None else Errors.UNKNOWN_TOPIC_OR_PARTITION
 
     def _environment(self, partition: TopicPartition) -> Environment:
-        last, least = self._environment_of_fetches(), self.settings.min_insync_replicas(partition.topic)
+        keeps = self.design.keep_overrides or self.partitions[partition].default_changes < 2
+        last = self._environment_of_fetches()
+        least = self.settings.min_insync_replicas(partition.topic if keeps else None)
         if last.min_insync_replicas != least:
             self._last_environment = last = last._replace(min_insync_replicas=least)
         return last

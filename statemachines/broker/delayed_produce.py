@@ -15,8 +15,6 @@ from statemachines.messages.produce import Produced
 from statemachines.messages.records import Offset
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["DelayedProduces"]
-
 TIMEOUT_MS: Final[Milliseconds] = 30_000
 """How long a producer waits, by default [request.timeout.ms of Kafka's producer]."""
 

@@ -12,8 +12,6 @@ from election.ids import BrokerId
 from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["ChangedKeys", "Changes", "HostedPartitions"]
-
 V = TypeVar("V")
 
 

@@ -27,16 +27,6 @@ from statemachines.messages.leader_and_isr import NO_EPOCH, LeaderAndIsr, Leader
 from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
 from statemachines.zookeeper.tree import ZkVersion
 
-__all__ = [
-    "CommittedPartitionState",
-    "HostedPartition",
-    "IsrState",
-    "PendingExpandIsr",
-    "PendingPartitionChange",
-    "PendingShrinkIsr",
-    "is_newer_leader_epoch",
-]
-
 
 def is_newer_leader_epoch(known: LeaderEpoch, leader_epoch: LeaderEpoch) -> bool:
     """Whether a replica accepts the leader epoch of LeaderAndIsr: it must be newer than its own.

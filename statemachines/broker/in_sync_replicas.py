@@ -31,8 +31,6 @@ from typing import Final
 from election.ids import BrokerId
 from statemachines.broker.log.leader_epochs import Offset
 
-__all__ = ["UNKNOWN_OFFSET", "high_watermark", "may_expire", "may_join", "must_leave"]
-
 UNKNOWN_OFFSET: Final = -1
 """The LEO of a replica without a known one; it holds the high watermark back. [LogOffsetMetadata, 3.9]"""
 

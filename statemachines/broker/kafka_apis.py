@@ -33,8 +33,6 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["KafkaApis"]
-
 
 class KafkaApis:
     """A broker's request handlers.

@@ -58,18 +58,6 @@ from statemachines.messages.control_requests import UNKNOWN_BROKER_EPOCH
 from statemachines.messages.errors import Errors
 from statemachines.zookeeper.tree import Code
 
-__all__ = [
-    "CONTROLLED_SHUTDOWN_MAX_RETRIES",
-    "CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS",
-    "AskController",
-    "Backoff",
-    "FindController",
-    "KafkaServer",
-    "NotAnswered",
-    "ShutdownStep",
-    "Stopped",
-]
-
 CONTROLLED_SHUTDOWN_MAX_RETRIES: Final = 3
 """How often a broker asks, by default."""
 CONTROLLED_SHUTDOWN_RETRY_BACKOFF_MS: Final = 5_000

@@ -20,8 +20,6 @@ from statemachines.messages.control_requests import UpdateMetadataPartitionState
 from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["InMemoryMetadata", "MetadataCache", "MetadataState"]
-
 
 class MetadataState(Protocol):
     """A broker's view of the cluster, as variables. Values are immutable and replaced as a whole."""

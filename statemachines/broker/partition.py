@@ -37,8 +37,6 @@ from statemachines.messages.fetch import (
 )
 from statemachines.messages.records import UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
 
-__all__ = ["NEVER", "Environment", "Milliseconds", "Partition", "RemoteReplica"]
-
 Milliseconds = Annotated[int, "a time in milliseconds"]
 NEVER: Final[Milliseconds] = 0
 """Kafka's number for no time."""
@@ -98,6 +96,8 @@ class Partition(NamedTuple):
     """The LEO when the broker began to lead in this epoch; None if it does not lead."""
     followers: tuple[RemoteReplica, ...] = ()
     """The other replicas, if the broker leads."""
+    default_changes: int = 0
+    """How often a default has changed since the log took its topic's configuration over."""
 
     def follower(self, broker: BrokerId) -> RemoteReplica | None:
         """What the leader knows of a follower; None if that is no replica."""
@@ -127,11 +127,12 @@ class Partition(NamedTuple):
             for each in hosted.assignment.replicas
             if each != its.broker
         )
-        return Partition(log, log.end_offset, followers).advance_high_watermark(hosted, its)
+        led = self._replace(log=log, epoch_start=log.end_offset, followers=followers)
+        return led.advance_high_watermark(hosted, its)
 
     def make_follower(self) -> Partition:
         """The broker follows, or has no leader to follow."""
-        return Partition(self.log)
+        return self._replace(epoch_start=None, followers=())
 
     # What a leader does.
 

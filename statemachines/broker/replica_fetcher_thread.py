@@ -46,8 +46,6 @@ from statemachines.messages.fetch import (
 )
 from statemachines.messages.records import UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset
 
-__all__ = ["FetchState", "Followed", "Halts", "OutOfRange"]
-
 
 class FetchState(NamedTuple):
     """The state of a partition that a thread fetches [PartitionFetchState]."""

@@ -8,8 +8,6 @@ from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["Fetching", "InMemoryReplicas", "ReplicaManagerState"]
-
 
 class Fetching(NamedTuple):
     """The leader that a follower fetches from, and the leader epoch."""

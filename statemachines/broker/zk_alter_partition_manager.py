@@ -44,8 +44,6 @@ from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import TopicPartitionState, isr_change_notification_path
 from statemachines.zookeeper.tree import Code, Create
 
-__all__ = ["InMemoryIsrChanges", "IsrChangeState", "IsrUpdate", "ZkAlterPartitionManager"]
-
 
 class IsrUpdate(NamedTuple):
     """A change that waits for ZooKeeper: its next request sets the state, or reads it back."""

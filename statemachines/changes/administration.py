@@ -2,8 +2,6 @@
 
 from statemachines.changes.change import TOOLS, Line, Releases, since, until
 
-__all__ = ["AdminDesign"]
-
 
 class AdminDesign(Releases):
     """What administrators can do in a release.

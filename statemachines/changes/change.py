@@ -25,25 +25,6 @@ from typing import Any, Final, Generic, NamedTuple, NoReturn, Self, TypeVar, ove
 
 from statemachines.releases import EXACT, RELEASES, Release, numbers, since_when
 
-__all__ = [
-    "BOTH",
-    "CONTROLLER",
-    "DATA_PLANE",
-    "LEADER",
-    "RECEIVER",
-    "SETTLED",
-    "STATE_MACHINES",
-    "KafkaChange",
-    "Compared",
-    "Line",
-    "Releases",
-    "always",
-    "changes_of",
-    "proposed",
-    "since",
-    "until",
-]
-
 T = TypeVar("T")
 
 

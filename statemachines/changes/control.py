@@ -16,8 +16,6 @@ from statemachines.changes.change import (
 )
 from statemachines.changes.elections import ElectionChanges
 
-__all__ = ["ControlChanges", "Stops"]
-
 
 class Stops(Enum):
     """How the replicas of one broker that stop in one batch are spread over StopReplica requests, oldest first."""

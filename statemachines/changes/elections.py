@@ -2,19 +2,7 @@
 
 from enum import Enum
 
-from statemachines.changes.change import (
-    BOTH,
-    SETTLED,
-    KafkaChange,
-    Line,
-    Releases,
-    always,
-    proposed,
-    since,
-    until,
-)
-
-__all__ = ["Election", "ElectionChanges", "Threads"]
+from statemachines.changes.change import BOTH, SETTLED, KafkaChange, Line, Releases, always, proposed, since, until
 
 
 class Election(Enum):

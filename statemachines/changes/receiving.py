@@ -1,18 +1,6 @@
 """How brokers handle requests, ISRs and their own shutdown."""
 
-from statemachines.changes.change import (
-    BOTH,
-    CONTROLLER,
-    LEADER,
-    RECEIVER,
-    KafkaChange,
-    Line,
-    Releases,
-    since,
-    until,
-)
-
-__all__ = ["ReceivingChanges"]
+from statemachines.changes.change import BOTH, CONTROLLER, LEADER, RECEIVER, KafkaChange, Line, Releases, since, until
 
 
 class ReceivingChanges(Releases):

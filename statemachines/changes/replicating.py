@@ -3,8 +3,6 @@
 from statemachines.changes import truncating
 from statemachines.changes.change import DATA_PLANE, KafkaChange, Line, Releases, since, until
 
-__all__ = ["ReplicationDesign"]
-
 
 class ReplicationDesign(Releases):
     """The rules of a release, of leaders and followers.
@@ -161,7 +159,7 @@ class ReplicationDesign(Releases):
         sentence="A fetch by a broker that is none of the replicas: it fails, is empty, or is refused",
         before="fails",
         since={"1.0.0": "empty", "3.3.0": "refused"},
-        tickets=("KAFKA-5758",),
+        tickets=("KAFKA-5758", "KAFKA-13837"),
         compared=DATA_PLANE,
         by_source=(
             Line("0.10.1.0", "Partition.scala", "updateReplicaLogReadResult", 236),
@@ -286,6 +284,15 @@ class ReplicationDesign(Releases):
 
     # Of logs.
 
+    keep_overrides = since(
+        "2.4.1",
+        "A log keeps its topic's configuration whenever a default changes; before, the second such change drops it",
+        "KAFKA-9254",
+        by_source=(
+            Line("2.4.0", "DynamicBrokerConfig.scala", "updateLogsConfig", 622),
+            Line("2.4.1", "DynamicBrokerConfig.scala", "updateLogsConfig", 622),
+        ),
+    )
     truncate_high_watermark = since(
         "2.4.0",
         "Truncating a log lowers its high watermark to its end",

@@ -7,20 +7,6 @@ from typing import Final
 
 from statemachines.changes.change import DATA_PLANE, LEADER, KafkaChange, Line, always, since
 
-__all__ = [
-    "FENCE_FETCH",
-    "FENCE_HIGH_WATERMARK",
-    "FENCE_JOIN",
-    "FENCE_TRUNCATION",
-    "JOIN_AT_EPOCH_START",
-    "LOG_START_FIRST",
-    "MATCH_FETCH_EPOCH",
-    "PERSIST_EPOCH_ON_LEAD",
-    "REFUSE_SAME_EPOCH",
-    "SKIP_DIVERGING_FETCH",
-    "TRUNCATION",
-]
-
 TRUNCATION: Final = KafkaChange(
     sentence="What a follower truncates, and how it is fenced: as in 0.10 (to its high watermark), 0.11 (KIP-101), "
     "2.0 (KIP-279), 2.1 (KIP-320), 2.8 (a fetch detects that logs diverge), or in the first design of KIP-320",

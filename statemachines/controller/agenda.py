@@ -7,19 +7,6 @@ import re
 from enum import Enum
 from typing import Final
 
-__all__ = [
-    "CHECKS",
-    "CREATES",
-    "IDLE",
-    "METHODS",
-    "NO_REQUESTS",
-    "REGISTERS",
-    "STOPPED",
-    "WRITES",
-    "Agenda",
-    "ControllerStep",
-]
-
 
 class ControllerStep(Enum):
     """A request to ZooKeeper, or another action of a process."""

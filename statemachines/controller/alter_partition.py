@@ -48,16 +48,6 @@ from statemachines.messages.topic_partition import PartitionId, TopicName, Topic
 from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.zookeeper.tree import Code, ZkVersion
 
-__all__ = [
-    "AlterPartitionData",
-    "AlterPartitionOutcome",
-    "AlterPartitionProcessor",
-    "AlterPartitionRequest",
-    "AlterPartitionResponse",
-    "AlteredPartitions",
-    "AlteringPartitions",
-]
-
 RECOVERED, RECOVERING = LeaderRecoveryState.RECOVERED, LeaderRecoveryState.RECOVERING
 
 

@@ -39,8 +39,6 @@ from statemachines.messages.zk_data import LOG_DIR_EVENT_NOTIFICATION
 from statemachines.tables.partition import OfflinePartition
 from statemachines.tables.replica import OfflineReplica, OnlineReplica
 
-__all__ = ["BrokerChanges"]
-
 
 class BrokerChanges(PartitionReassignment):
     """The part of a controller that follows brokers and their disks."""

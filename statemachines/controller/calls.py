@@ -39,26 +39,6 @@ from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeAlias
 from statemachines.controller.kafka_zk_client import ZkRequest
 from statemachines.zookeeper.tree import Code
 
-__all__ = [
-    "Await",
-    "Call",
-    "Callback",
-    "Calls",
-    "EventFailed",
-    "EventFailure",
-    "Frame",
-    "RunsAfter",
-    "EventWaiting",
-    "StackFrames",
-    "ZkRequests",
-    "always",
-    "call",
-    "call_of",
-    "on_failure",
-    "then",
-    "then_of",
-]
-
 P = ParamSpec("P")
 
 

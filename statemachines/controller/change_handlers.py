@@ -40,8 +40,6 @@ from statemachines.messages.zk_data import (
 from statemachines.zookeeper.server import Event
 from statemachines.zookeeper.tree import EventType, ZkPath
 
-__all__ = ["RegisteredHandlers"]
-
 _Its = ControllerEventProcessor
 OF_CHILDREN: Final[Mapping[ZkPath, str]] = {
     BROKER_IDS: _Its.process_broker_change.__name__,

@@ -45,18 +45,6 @@ from statemachines.messages.control_requests import (
     UpdateMetadataRequest,
 )
 
-__all__ = [
-    "RETRY_BACKOFF_MS",
-    "ChannelState",
-    "ControllerChannelManager",
-    "Delivery",
-    "InMemoryChannels",
-    "QueueItem",
-    "RequestNotSent",
-    "RequestSendThread",
-    "send_thread_name",
-]
-
 RETRY_BACKOFF_MS: Final = 100
 """The pause before a thread sends a request again, or checks again whether its broker can be reached."""
 API_KEYS: Final = {

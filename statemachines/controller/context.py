@@ -29,8 +29,6 @@ from statemachines.tables.partition import NonExistentPartition, OfflinePartitio
 from statemachines.tables.replica import NonExistentReplica, ReplicaState
 from statemachines.zookeeper.tree import ZkVersion
 
-__all__ = ["ContextState", "ControllerContext", "InMemoryContext"]
-
 
 class ContextState(Protocol):
     """A controller's knowledge, as variables. Values are immutable and replaced as a whole."""

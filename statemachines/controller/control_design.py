@@ -16,8 +16,6 @@ from statemachines.releases import RELEASES, line_of
 from statemachines.tables.replica import REPLICA, ReplicaState
 from statemachines.tables.table import Table
 
-__all__ = ["ControlDesign"]
-
 
 class ControlDesign(ControlChanges, ReceivingChanges):
     """The behaviour of a release. A field that is a change can be a switch.

@@ -35,20 +35,6 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = [
-    "ControlResponse",
-    "ControlResponseReceived",
-    "LeaderAndIsrResponse",
-    "LeaderAndIsrResponseReceived",
-    "PartitionErrors",
-    "StopReplicaResponse",
-    "TopicDeletionStopReplicaResponseReceived",
-    "UpdateMetadataResponse",
-    "UpdateMetadataResponseReceived",
-    "is_awaited",
-    "response_received",
-]
-
 PartitionErrors: TypeAlias = tuple[tuple[TopicPartition, Errors], ...]
 """The outcome of each partition, in the order of the request."""
 

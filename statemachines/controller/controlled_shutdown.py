@@ -44,13 +44,6 @@ from statemachines.tables.partition import OnlinePartition
 from statemachines.tables.replica import OfflineReplica
 from statemachines.zookeeper.tree import Code
 
-__all__ = [
-    "ControlledShutdown",
-    "ControlledShutdownRequest",
-    "ControlledShutdownResponse",
-    "controlled_shutdown_response",
-]
-
 
 class ControlledShutdownRequest(NamedTuple):
     """A broker asks for permission to stop."""

@@ -16,17 +16,6 @@ from statemachines.controller.design import PATHS_READ, Design, agendas, listene
 from statemachines.controller.threads import ControllerEvent, Queued, Threads
 from statemachines.zookeeper.tree import SessionId, ZkPath, ZkVersion
 
-__all__ = [
-    "Answer",
-    "ControllerProcess",
-    "Failover",
-    "LiveBroker",
-    "OnePartitionContext",
-    "of_thread",
-    "unused_fields",
-    "process_values",
-]
-
 
 class LiveBroker(NamedTuple):
     """A broker as its controller knows it."""

@@ -22,13 +22,7 @@ from election.ids import BrokerId, ControllerEpoch
 from statemachines.changes.elections import Election, ElectionChanges
 from statemachines.controller.agenda import CREATES, IDLE, NO_REQUESTS, REGISTERS, STOPPED, Agenda, ControllerStep
 from statemachines.controller.failover import failover, steps_of
-from statemachines.controller.threads import (
-    HANDLING,
-    LEADER_AND_ISR,
-    MAYBE_RESIGN,
-    ControllerEvent,
-    Threads,
-)
+from statemachines.controller.threads import HANDLING, LEADER_AND_ISR, MAYBE_RESIGN, ControllerEvent, Threads
 from statemachines.zookeeper.tree import ZkPath
 
 __all__ = [

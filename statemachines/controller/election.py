@@ -62,8 +62,6 @@ from statemachines.zookeeper.server import (
 )
 from statemachines.zookeeper.tree import ZkVersion
 
-__all__ = ["FIRST_EPOCH", "FIRST_EPOCH_ZK_VERSION", "INITIAL_EPOCH", "ElectingController"]
-
 
 def named(owner: BrokerId | None) -> str:
     """The controller, in words."""

@@ -53,8 +53,6 @@ from statemachines.tables.partition import PartitionState
 from statemachines.tables.replica import ReplicaState
 from statemachines.zookeeper.tree import Code, ZkPath
 
-__all__ = ["BrokerChannels", "ChangeHandlers", "EventDriver", "ReleaseChannels"]
-
 
 class BrokerChannels(Protocol):
     """The connections to brokers that events open and close [ControllerChannelManager]."""

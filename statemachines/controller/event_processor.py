@@ -52,8 +52,6 @@ from statemachines.controller.state_change import FailedStateChange, log_failed_
 from statemachines.controller.topic_changes import TopicChanges
 from statemachines.messages.control_requests import ControlRequest
 
-__all__ = ["ControllerEventProcessor", "event_of", "event_processor"]
-
 
 class ControllerEventProcessor(ControllerFailover, BrokerChanges, TopicChanges, ControlledShutdown, IsrAlterations):
     """A controller's event thread; `EventDriver` explains its arguments, and `carry_out` drives it."""

@@ -31,8 +31,6 @@ from typing import Final, NamedTuple
 from statemachines.controller.agenda import Agenda, ControllerStep
 from statemachines.releases import Release, line_of
 
-__all__ = ["FAILOVER", "RESIGNATION", "Stage", "failover", "fused", "steps_of", "resignation"]
-
 
 class Stage(NamedTuple):
     """One step of a failover or a resignation."""

@@ -50,8 +50,6 @@ from statemachines.messages.zk_data import (
 )
 from statemachines.zookeeper.tree import ZkPath
 
-__all__ = ["ControllerFailover"]
-
 
 class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
     """The part of a controller that takes over."""

@@ -20,8 +20,6 @@ from statemachines.controller.calls import Await, Callback, Calls, EventFailure,
 from statemachines.controller.isr_change_notifications import IsrChangeNotifications
 from statemachines.controller.state_change import StateMachine
 
-__all__ = ["IsrAlterations"]
-
 
 class IsrAlterations(IsrChangeNotifications):
     """The part of a controller that changes ISRs for leaders."""

@@ -18,8 +18,6 @@ from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import ISR_CHANGE_NOTIFICATION
 
-__all__ = ["IsrChangeNotifications"]
-
 
 class IsrChangeNotifications(PartitionReassignment):
     """The part of a controller that learns of changed ISRs."""

@@ -61,8 +61,6 @@ from statemachines.releases import RELEASES
 from statemachines.zookeeper.server import ZooKeeper
 from statemachines.zookeeper.tree import Code, SessionId, ZkVersion
 
-__all__ = ["KafkaController", "QueuedEvent", "kafka_controller"]
-
 QueuedEvent: TypeAlias = Queued | Call
 """An event of the election, or one for the active controller: the call of its handler."""
 FAILOVER: Final = Agenda((ControllerStep.FailOver, ControllerStep.Started))

@@ -39,28 +39,6 @@ from statemachines.zookeeper.tree import (
     Zxid,
 )
 
-__all__ = [
-    "ControllerMoved",
-    "Exists",
-    "GetChildren",
-    "GetData",
-    "READS",
-    "RequestFailed",
-    "UNFENCED",
-    "ZkBatch",
-    "ZkRequest",
-    "ZkResponse",
-    "create_topic_partition",
-    "create_topic_partition_states",
-    "create_topic_partitions",
-    "fenced",
-    "get_topic_configs",
-    "get_topic_partition_states",
-    "retry_requests_until_connected",
-    "set_topic_partition_states",
-    "unwrapped",
-]
-
 
 class ControllerMoved(Exception):
     """A write found that another controller has been elected [ControllerMovedException]."""

@@ -19,8 +19,6 @@ from collections.abc import Callable
 from math import exp
 from typing import Final
 
-__all__ = ["Meter"]
-
 TICK: Final = 5_000
 """How often rates are updated, in milliseconds."""
 ALPHA: Final = 1 - exp(-5 / 60)

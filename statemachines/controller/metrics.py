@@ -46,17 +46,6 @@ from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.releases import Release
 from statemachines.tables.replica import ReplicaDeletionIneligible, ReplicaDeletionSuccessful, ReplicaState
 
-__all__ = [
-    "GAUGES",
-    "ControllerStats",
-    "CountingChannels",
-    "CountingContext",
-    "Gauge",
-    "context_of",
-    "gauges_of",
-    "update_metrics",
-]
-
 
 class Gauge(NamedTuple):
     """A numeric metric of a controller."""

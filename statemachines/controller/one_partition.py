@@ -19,8 +19,6 @@ from statemachines.controller.registration import request
 from statemachines.controller.threads import LEADER_AND_ISR, ControllerEvent, Queued
 from statemachines.zookeeper.server import Operation, SetData
 
-__all__ = ["OnePartitionController"]
-
 
 class OnePartitionController(ElectingController):
     """A broker's controller that elects the leaders of one partition; `ElectingController` explains its arguments."""

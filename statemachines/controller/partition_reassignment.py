@@ -62,8 +62,6 @@ from statemachines.messages.zk_data import REASSIGN_PARTITIONS
 from statemachines.tables.replica import NewReplica, OnlineReplica
 from statemachines.zookeeper.tree import Code
 
-__all__ = ["PartitionReassignment", "ReassignmentResults"]
-
 ReassignmentResults: TypeAlias = tuple[tuple[TopicPartition, Errors], ...]
 """The result for each requested partition: NONE if it is being reassigned, or has been already."""
 

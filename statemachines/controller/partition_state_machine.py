@@ -50,17 +50,6 @@ from statemachines.tables.partition import (
 )
 from statemachines.zookeeper.tree import Code
 
-__all__ = [
-    "CONTROLLED_SHUTDOWN",
-    "OFFLINE",
-    "PREFERRED",
-    "REASSIGN",
-    "UNCLEAN_OFFLINE",
-    "PartitionLeaderElectionStrategy",
-    "PartitionStateChange",
-    "PartitionStateMachine",
-]
-
 
 class PartitionLeaderElectionStrategy(NamedTuple):
     """The reason to elect leaders, which decides how."""

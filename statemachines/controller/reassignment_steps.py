@@ -26,8 +26,6 @@ from statemachines.tables.replica import (
     ReplicaState,
 )
 
-__all__ = ["ReassignmentSteps", "on_brokers"]
-
 REMOVED: Final = (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
 """The states of a replica during its removal."""
 

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from typing import Final
 
-__all__ = ["FIRST_CHECK_SECONDS", "LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS", "RebalanceTimer"]
-
 FIRST_CHECK_SECONDS: Final = 5
 """The time from the end of a failover to the first check."""
 LEADER_IMBALANCE_CHECK_INTERVAL_SECONDS: Final = 300

@@ -50,8 +50,6 @@ from statemachines.zookeeper.server import (
     ZooKeeper,
 )
 
-__all__ = ["EventEnds", "Refused", "RegisteringBroker", "Request", "request"]
-
 
 class EventEnds(Exception):
     """Invalid data has been read; Kafka's exception ends the event."""

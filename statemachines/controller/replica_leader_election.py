@@ -52,8 +52,6 @@ from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.messages.zk_data import PREFERRED_REPLICA_ELECTION
 from statemachines.tables.partition import NonExistentPartition, OnlinePartition
 
-__all__ = ["ElectionTrigger", "ElectionType", "ReplicaLeaderElection"]
-
 
 class ElectionType(Enum):
     """The type of a requested election [ElectionType.java]."""

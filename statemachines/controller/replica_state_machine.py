@@ -55,8 +55,6 @@ from statemachines.tables.replica import (
 )
 from statemachines.zookeeper.tree import Code
 
-__all__ = ["ReplicaStateChange", "ReplicaStateMachine"]
-
 OfBroker: TypeAlias = tuple[BrokerId, tuple[TopicPartition, ...]]
 """Replicas on one broker, as its partitions."""
 NO_VERSION: Final = -1

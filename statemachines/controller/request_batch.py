@@ -46,8 +46,6 @@ from statemachines.messages.leader_and_isr import (
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 
-__all__ = ["BatchNotEmpty", "BatchState", "ControllerBrokerRequestBatch", "InMemoryBatch", "RequestsNotSent"]
-
 S = TypeVar("S")
 
 

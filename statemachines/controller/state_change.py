@@ -21,18 +21,6 @@ from statemachines.tables.table import TableState
 from statemachines.zookeeper.server import ZooKeeper
 from statemachines.zookeeper.tree import Code, SessionId
 
-__all__ = [
-    "ElectionOutcome",
-    "FailedStateChange",
-    "ChangeDone",
-    "EventDone",
-    "StateMachine",
-    "StateChangeCause",
-    "StateChangeFailure",
-    "carry_out",
-    "log_failed_state_change",
-]
-
 
 class StateChangeFailure(Enum):
     """Why a state did not change, with Kafka's exception."""

@@ -42,8 +42,6 @@ from statemachines.messages.zk_data import DELETE_TOPICS, topic_partitions_path
 from statemachines.tables.partition import NewPartition, OnlinePartition
 from statemachines.tables.replica import NewReplica, OnlineReplica, ReplicaState
 
-__all__ = ["TopicChanges"]
-
 
 class TopicChanges(TopicDeletionManager):
     """The part of a controller that follows topics."""

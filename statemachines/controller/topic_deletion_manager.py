@@ -46,8 +46,6 @@ from statemachines.tables.replica import (
     ReplicaDeletionSuccessful,
 )
 
-__all__ = ["TopicDeletionManager"]
-
 
 class TopicDeletionManager(EventDriver):
     """The part of a controller that deletes topics."""

@@ -15,16 +15,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from election.ids import BrokerId
-from statemachines.controller.calls import (
-    Await,
-    Call,
-    Calls,
-    EventFailed,
-    EventFailure,
-    ZkRequests,
-    call,
-    then,
-)
+from statemachines.controller.calls import Await, Call, Calls, EventFailed, EventFailure, ZkRequests, call, then
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.design import BROKER_IDS, registration
 from statemachines.controller.kafka_zk_client import (
@@ -47,8 +38,6 @@ from statemachines.messages.zk_data import (
     topic_path,
 )
 from statemachines.zookeeper.tree import ANY_VERSION, Code, Create, Delete, SetData, ZkPath
-
-__all__ = ["Assignments", "ControllerZkClient", "Targets", "found", "maybe_throw"]
 
 Assignments: TypeAlias = tuple[tuple[TopicPartition, ReplicaAssignment], ...]
 """Assignments read, as a value."""

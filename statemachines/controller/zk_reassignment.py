@@ -53,8 +53,6 @@ from statemachines.messages.zk_data import REASSIGN_PARTITIONS
 from statemachines.tables.replica import NewReplica, OnlineReplica
 from statemachines.zookeeper.tree import Code
 
-__all__ = ["ZkReassignment"]
-
 
 class ZkReassignment(ReassignmentSteps):
     """The part of a controller that reassigns partitions, until 2.3."""

@@ -39,8 +39,6 @@ from statemachines.zookeeper.tree import Code
 
 S = TypeVar("S", PartitionState, ReplicaState)
 
-__all__ = ["PartitionUpdate", "StateChange", "ZkStateMachine", "topics_of"]
-
 
 class PartitionUpdate(NamedTuple):
     """The state of a partition, to be written or as read."""

@@ -41,19 +41,6 @@ from statemachines.drawing.graphviz import (
     width_of,
 )
 
-__all__ = [
-    "FORMATS",
-    "Arrow",
-    "At",
-    "Box",
-    "Transition",
-    "Picture",
-    "dot",
-    "mermaid",
-    "picture_of",
-    "svg",
-]
-
 _SOURCE = "drawn from its moves by statemachines.drawing.controller_diagram"
 _WAITS = "waiting for an event"
 _BESIDE = "ZkEventThread"

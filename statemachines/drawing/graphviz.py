@@ -11,24 +11,6 @@ from collections.abc import Iterable
 from html import escape, unescape
 from typing import Literal
 
-__all__ = [
-    "BEGIN_SIZE",
-    "FONTS",
-    "FONT_SIZE",
-    "INITIAL",
-    "LETTER",
-    "LINE",
-    "NODE_HEIGHT",
-    "POINTS_PER_INCH",
-    "TIP",
-    "cell",
-    "label",
-    "quiet",
-    "strong",
-    "svg_of",
-    "width_of",
-]
-
 POINTS_PER_INCH = 72
 FONT_SIZE = 13
 FONTS = "Helvetica, Arial, sans-serif"

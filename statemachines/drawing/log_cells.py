@@ -13,8 +13,6 @@ from statemachines.broker.log.partition_logs import PartitionLogs
 from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.drawing.graphviz import FONT_SIZE, FONTS, INITIAL, LETTER, QUIET
 
-__all__ = ["Moments", "svg"]
-
 Moments: TypeAlias = Sequence[tuple[str, PartitionLogs]]
 """Sentences, each with the logs at that time."""
 

@@ -32,8 +32,6 @@ from statemachines.tables.partition import PARTITION
 from statemachines.tables.replica import REPLICA
 from statemachines.tables.table import Row, Table
 
-__all__ = ["DIAGRAMS", "FORMATS", "Direction", "dot", "mermaid", "svg"]
-
 Direction = Literal["LR", "TB"]
 """The direction of time: from left to right, or from top to bottom."""
 GraphEngine = Literal["pygraphviz", "mermaid"]

@@ -18,17 +18,6 @@ from statemachines.messages.leader_and_isr import LeaderRecoveryState
 from statemachines.messages.topic_partition import PartitionId, TopicName
 from statemachines.zookeeper.tree import ZkVersion
 
-__all__ = [
-    "ControlRequest",
-    "LeaderAndIsrPartitionState",
-    "LeaderAndIsrRequest",
-    "StopReplicaPartitionState",
-    "StopReplicaRequest",
-    "UNKNOWN_BROKER_EPOCH",
-    "UpdateMetadataPartitionState",
-    "UpdateMetadataRequest",
-]
-
 UNKNOWN_BROKER_EPOCH: Final = -1
 """A request with this epoch is for any registration of the broker; all requests are, until 2.1."""
 

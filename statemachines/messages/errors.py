@@ -5,8 +5,6 @@
 
 from enum import Enum
 
-__all__ = ["Errors"]
-
 
 class Errors(Enum):
     """The error in a response; the value is the protocol's code."""

@@ -11,19 +11,6 @@ from statemachines.messages.errors import Errors
 from statemachines.messages.records import EpochEndOffset, Offset, Record
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = [
-    "EpochAnswer",
-    "EpochQuestion",
-    "FetchPartition",
-    "FetchedPartition",
-    "FollowerRequest",
-    "FollowerResponse",
-    "OffsetAnswer",
-    "OffsetQuestion",
-    "PartitionAnswer",
-    "PartitionQuestion",
-]
-
 
 class FetchPartition(NamedTuple):
     """Fetch: the records from an offset on."""

@@ -10,17 +10,6 @@ from typing import Final, Literal, NamedTuple
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from statemachines.zookeeper.tree import ZkVersion
 
-__all__ = [
-    "EPOCH_DURING_DELETE",
-    "INITIAL_LEADER_EPOCH",
-    "LEADER_DURING_DELETE",
-    "NO_EPOCH",
-    "NO_LEADER",
-    "LeaderAndIsr",
-    "LeaderIsrAndControllerEpoch",
-    "LeaderRecoveryState",
-]
-
 NO_LEADER: Final = -1
 """The leader of a partition that lost its last one."""
 NO_EPOCH: Final = -1

@@ -9,8 +9,6 @@ from typing import Final, Literal, TypeAlias
 from statemachines.messages.errors import Errors
 from statemachines.messages.records import Offset
 
-__all__ = ["ACKS", "Acks", "Produced"]
-
 Acks: TypeAlias = Literal[0, 1, -1, "all"]
 """When a leader answers: never, when it has the record, or (-1 and "all") when all replicas in sync have it."""
 ACKS: Final = (0, 1, -1, "all")

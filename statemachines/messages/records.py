@@ -8,8 +8,6 @@ from typing import Annotated, Any, Final, NamedTuple
 
 from election.ids import LeaderEpoch
 
-__all__ = ["UNDEFINED_EPOCH", "UNDEFINED_EPOCH_OFFSET", "EpochEndOffset", "Offset", "Record"]
-
 Offset = Annotated[int, "an offset"]
 """A position in a log; an integer from 0 on."""
 

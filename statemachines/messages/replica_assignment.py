@@ -10,8 +10,6 @@ from typing import NamedTuple
 from election.brokers import in_order
 from election.ids import BrokerId
 
-__all__ = ["UNASSIGNED", "ReplicaAssignment"]
-
 
 class ReplicaAssignment(NamedTuple):
     """The replicas of a partition, the preferred leader first.

@@ -10,18 +10,6 @@ from typing import Annotated, Final, NamedTuple
 
 from election.ids import BrokerId
 
-__all__ = [
-    "LEGAL_NAME",
-    "PartitionAndReplica",
-    "PartitionId",
-    "TopicName",
-    "TopicPartition",
-    "checked_partition",
-    "checked_topic",
-    "has_collision",
-    "named",
-]
-
 LEGAL_NAME: Final = re.compile(r"(?!\.{1,2}\Z)[a-zA-Z0-9._-]{1,249}")
 """The valid names of topics [Topic.java]."""
 

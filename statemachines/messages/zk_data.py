@@ -13,26 +13,6 @@ from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionId, TopicName, TopicPartition
 from statemachines.zookeeper.tree import ZkPath, ZkVersion
 
-__all__ = [
-    "DELETE_TOPICS",
-    "ISR_CHANGE_NOTIFICATION",
-    "LOG_DIR_EVENT_NOTIFICATION",
-    "PERSISTENT_PATHS",
-    "PREFERRED_REPLICA_ELECTION",
-    "REASSIGN_PARTITIONS",
-    "TOPICS",
-    "TopicAssignment",
-    "TopicConfig",
-    "TopicPartitionState",
-    "delete_topics_topic_path",
-    "isr_change_notification_path",
-    "topic_config_path",
-    "topic_partition_path",
-    "topic_partition_state_path",
-    "topic_partitions_path",
-    "topic_path",
-]
-
 TOPICS: Final = "/brokers/topics"
 """Has a child for each topic [TopicsZNode]."""
 DELETE_TOPICS: Final = "/admin/delete_topics"

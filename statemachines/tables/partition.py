@@ -20,15 +20,6 @@ in 0.11 agree, release by release, up to 3.9 [PartitionStateMachine.scala, 0.10.
 
 from statemachines.tables.table import Row, Table, TableState
 
-__all__ = [
-    "PARTITION",
-    "NewPartition",
-    "NonExistentPartition",
-    "OfflinePartition",
-    "OnlinePartition",
-    "PartitionState",
-]
-
 
 class PartitionState(TableState):
     """The controller's view of a partition, with Kafka's codes."""

@@ -23,18 +23,6 @@ OfflineReplica [TopicDeletionManager.scala, 2.2]. A row was added with the rewri
 from statemachines.releases import Release
 from statemachines.tables.table import Row, Table, TableState
 
-__all__ = [
-    "REPLICA",
-    "NewReplica",
-    "NonExistentReplica",
-    "OfflineReplica",
-    "OnlineReplica",
-    "ReplicaDeletionIneligible",
-    "ReplicaDeletionStarted",
-    "ReplicaDeletionSuccessful",
-    "ReplicaState",
-]
-
 
 class ReplicaState(TableState):
     """The controller's view of a replica, with Kafka's codes."""

@@ -32,8 +32,6 @@ from transitions import Machine, MachineError
 
 from statemachines.releases import Release, since_when
 
-__all__ = ["HasState", "IllegalTransition", "Row", "Table", "TableState", "trigger"]
-
 
 class TableState(enum.Enum):
     """A state under Kafka's own name; its value is Kafka's own code.

@@ -34,8 +34,6 @@ from statemachines.znodes.values import (
 )
 from statemachines.zookeeper.tree import ZkPath
 
-__all__ = ["ZNODES", "Codec", "Znode", "decode", "encode", "znode_at"]
-
 
 class Codec(NamedTuple):
     """The data of one kind of node."""

@@ -13,8 +13,6 @@ from typing import Any, Final, NoReturn, TypeVar
 
 from statemachines.zookeeper.tree import ZkPath
 
-__all__ = ["INT", "InvalidZnode", "JsonValue", "written"]
-
 T = TypeVar("T")
 
 INT: Final = range(-(2**31), 2**31)

@@ -23,24 +23,6 @@ from statemachines.messages.zk_data import TopicAssignment, TopicPartitionState
 from statemachines.releases import Release
 from statemachines.znodes.fields import INT, JsonValue
 
-__all__ = [
-    "AclEntry",
-    "BrokerInfo",
-    "Config",
-    "ControllerRegistration",
-    "DelegationToken",
-    "EndPoint",
-    "ExtendedAclChange",
-    "Feature",
-    "FeatureStatus",
-    "FinalizedVersionRange",
-    "Migration",
-    "ProducerIdsBlock",
-    "Reassignment",
-    "SupportedVersionRange",
-    "TopicIdReplicaAssignment",
-]
-
 Json: TypeAlias = dict[str, Any]
 Config: TypeAlias = Mapping[str, str]
 """A configuration, by name."""

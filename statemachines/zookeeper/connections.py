@@ -44,8 +44,6 @@ from statemachines.zookeeper.frames import (
 from statemachines.zookeeper.server import Multi, SessionId, ZooKeeper
 from statemachines.zookeeper.tree import Check, Code, Create, Delete, SetData, ZooKeeperError
 
-__all__ = ["Connection", "Connections"]
-
 LARGEST: Final = 0xFFFFF
 """The limit of a request in bytes; a longer one ends the connection. [jute.maxbuffer]"""
 LEAST_TIMEOUT: Final = 4_000

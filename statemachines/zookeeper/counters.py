@@ -11,8 +11,6 @@ from typing import Any
 from statemachines.zookeeper.server import ZooKeeper, ZooKeeperState
 from statemachines.zookeeper.tree import Created, EventType, Pending, SessionId, Transaction, ZkPath, Zxid, stat_of
 
-__all__ = ["CountingTransaction", "ZooKeeperWithoutZxids"]
-
 EVER = -1
 """A zxid before all others."""
 

@@ -33,48 +33,6 @@ from statemachines.zookeeper.tree import (
     Zxid,
 )
 
-__all__ = [
-    "ACLS",
-    "AUTHFAILED",
-    "CALLS",
-    "HEAD",
-    "NEW_SESSION",
-    "OPCODES",
-    "UNDATED",
-    "UNIMPLEMENTED",
-    "WORLD",
-    "Acl",
-    "Auth",
-    "Call",
-    "Children",
-    "Close",
-    "Exists",
-    "Get",
-    "GetACL",
-    "Greeting",
-    "Jute",
-    "Opcode",
-    "Opening",
-    "Ping",
-    "Request",
-    "RequestFrame",
-    "SetWatches",
-    "Sync",
-    "Unmodelled",
-    "Xid",
-    "asked_open",
-    "event_frame",
-    "framed",
-    "grant",
-    "granted",
-    "integer",
-    "read_answer",
-    "read_event",
-    "reply_frame",
-    "request_frame",
-    "text",
-]
-
 V = TypeVar("V")
 
 HEAD: Final = Struct(">iqi")

@@ -25,8 +25,6 @@ from statemachines.zookeeper.frames import Request
 from statemachines.zookeeper.server import InMemoryState, SessionId, ZooKeeper, ZooKeeperState
 from statemachines.zookeeper.tree import ANY_VERSION, BadArguments, Node, Transaction, ZkPath, ZkVersion
 
-__all__ = ["Client", "HasSession", "ServedZooKeeper", "StandaloneZooKeeper"]
-
 T = TypeVar("T")
 
 

@@ -26,39 +26,6 @@ from collections.abc import Mapping, MutableMapping
 from enum import Enum, IntEnum
 from typing import Annotated, Any, ClassVar, Generic, NamedTuple, TypeAlias, TypeVar
 
-__all__ = [
-    "ANY_VERSION",
-    "BadArguments",
-    "BadVersion",
-    "Check",
-    "Code",
-    "Create",
-    "Created",
-    "Delete",
-    "EventType",
-    "NoChildrenForEphemerals",
-    "NoNode",
-    "Node",
-    "NodeExists",
-    "NotEmpty",
-    "Operation",
-    "ZkPath",
-    "Pending",
-    "OpResult",
-    "SessionId",
-    "SessionExpired",
-    "SetData",
-    "Stat",
-    "Transaction",
-    "ZkVersion",
-    "ZooKeeperError",
-    "Zxid",
-    "add_nodes",
-    "name_of",
-    "parent_of",
-    "stat_of",
-]
-
 K = TypeVar("K")
 V = TypeVar("V")
 

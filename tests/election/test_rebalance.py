@@ -5,13 +5,7 @@ from itertools import product
 
 import pytest
 
-from election import (
-    InvalidBrokers,
-    Partition,
-    imbalance_ratio,
-    leader_for_preferred_replica,
-    rebalance_candidates,
-)
+from election import InvalidBrokers, Partition, imbalance_ratio, leader_for_preferred_replica, rebalance_candidates
 from tests.election.cases import subsets
 from tests.rows import rows
 

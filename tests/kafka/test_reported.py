@@ -34,12 +34,7 @@ from tests.kafka.receiver_comparison import KafkaReceivers, all_asked, asked, co
 from tests.kafka.test_broker_replay import of_another_kafka
 from tests.kafka.test_conformance import shortest
 from tests.kafka.test_controller_beside import GOES_AND_COMES, topics
-from tests.kafka.test_findings import (
-    LAG,
-    reassigned_half_way,
-    topic_stays_that_is_deleted_again,
-    writes_state,
-)
+from tests.kafka.test_findings import LAG, reassigned_half_way, topic_stays_that_is_deleted_again, writes_state
 from tests.kafka.test_partitions_conformance import FEW, of
 from tests.kafka.test_receiving_broker import RULES, UNREAD
 from tests.tutorial import ROOT, blocks

@@ -12,7 +12,6 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-__all__ = ["BROWSER", "in_a_browser", "opened"]
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 in_a_browser = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium here")

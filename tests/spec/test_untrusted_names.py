@@ -57,13 +57,7 @@ from spec.reports import to_html, to_junit, to_markdown
 from spec.reports.sequence_diagram import mermaid, svg
 from spec.reports.state_graph import FORMATS, state_graph
 from spec.what_if.events import Reassign
-from spec.what_if.known_cluster import (
-    DescribedPartition,
-    Description,
-    KnownCluster,
-    PartitionStatus,
-    complete,
-)
+from spec.what_if.known_cluster import DescribedPartition, Description, KnownCluster, PartitionStatus, complete
 from spec.what_if.prediction import what_if
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import LEGAL_NAME, TopicPartition

@@ -180,6 +180,37 @@ def test_each_setting_of_a_topic_stays_when_another_one_changes() -> None:
     assert cluster.partition("t", 0).leader == 2
 
 
+@rows("release, forgets", [("1.0", False), ("1.1.0", True), ("2.4.0", True), ("2.4.1", False), ("3.9", False)])
+def test_the_second_change_of_a_default_made_logs_forget_their_topic(release: str, forgets: bool) -> None:
+    """KAFKA-9254. A log that is new, whose topic is configured, or whose broker has started has forgotten nothing."""
+    cluster = with_topic(release)
+    cluster.set_min_insync_replicas("t", 2)
+    cluster.crash(2)
+    cluster.settle()
+    forgotten = []
+    for allowed in (False, False, True):
+        cluster.allow_unclean(allowed=allowed)
+        cluster.settle()
+        forgotten.append(cluster.produce("t", 0, "m").error is None)
+    assert forgotten == [False, False, forgets]
+    cluster.create_topic("u", {0: (1, 2)})
+    cluster.set_min_insync_replicas("u", 2)
+    cluster.settle()
+    cluster.allow_unclean(allowed=False)
+    assert cluster.produce("u", 0, "m").error is Errors.NOT_ENOUGH_REPLICAS
+    cluster.fail_over()
+    cluster.settle()
+    assert (cluster.produce("t", 0, "m").error is None) is forgets
+    cluster.allow_unclean("t", allowed=False)
+    assert cluster.produce("t", 0, "m").error is Errors.NOT_ENOUGH_REPLICAS
+    cluster.allow_unclean(allowed=True)
+    cluster.allow_unclean(allowed=False)
+    assert (cluster.produce("t", 0, "m").error is None) is forgets
+    cluster.bounce(1)
+    cluster.settle()
+    assert cluster.produce("t", 0, "m").error is Errors.NOT_ENOUGH_REPLICAS
+
+
 def test_the_high_watermark_advances_when_fewer_replicas_are_enough() -> None:
     """By the next record; since 3.7 it waits while the ISR is too small."""
     cluster = with_topic(replicas=(1, 2, 3), min_insync_replicas=3)

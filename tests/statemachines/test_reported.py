@@ -379,6 +379,35 @@ def test_a_topic_that_the_controllers_broker_still_knows(release: str, refused: 
     assert (cluster.partitions() == {}) is refused
 
 
+@rows(
+    "release, why",
+    [("2.3.0", "replication_factor: 3"), ("2.3.1", "there is a topic t"), ("3.9", "there is a topic t")],
+)
+def test_a_topic_that_is_there_is_refused_for_that_reason(release: str, why: str) -> None:
+    """KAFKA-8875: though fewer brokers are alive than it has replicas."""
+    cluster = with_topic(release, (1, 2, 3))
+    cluster.crash(3)
+    cluster.settle()
+    with pytest.raises(ValueError, match=why):
+        cluster.create_topic("t", partitions=1, replication_factor=3)
+
+
+@rows("release", ["2.3.1", "3.9"])
+def test_a_deleted_topic_that_is_still_known_collides_with_none(release: str) -> None:
+    """Kafka looks for collisions in ZooKeeper [validateTopicCreate]."""
+    cluster = Cluster((1, 2, 3), release, controller=3)
+    cluster.create_topic("a.b", {0: (1, 2)})
+    cluster.settle()
+    cluster.delete_topic("a.b")
+    cluster.settle(
+        until=lambda it: not there(it, topic_path("a.b")),
+        without=lambda step: isinstance(step, TakeRequest) and step.broker == 3,
+    )
+    cluster.create_topic("a_b", {0: (1, 2)})
+    cluster.settle()
+    assert [*cluster.partitions()] == [("a_b", 0)]
+
+
 @rows("release", RELEASES)
 def test_a_new_topic_does_not_inherit_a_permission(release: str) -> None:
     """The configuration of a deleted topic that was left over is overwritten."""

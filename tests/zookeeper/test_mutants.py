@@ -13,14 +13,7 @@ from hypothesis import Phase, settings
 from hypothesis.errors import Flaky
 
 from spec.testing import Mismatch
-from statemachines.zookeeper.server import (
-    MISSED,
-    Event,
-    EventType,
-    Missed,
-    SessionId,
-    ZooKeeper,
-)
+from statemachines.zookeeper.server import MISSED, Event, EventType, Missed, SessionId, ZooKeeper
 from tests.statemachines.zookeeper.test_mutants import MUTANTS, Kind, mutate
 from tests.zookeeper.comparison import Tally
 from tests.zookeeper.machine import Walk, run

@@ -59,7 +59,6 @@ from spec.language.state import State, Values
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["Component", "StateSpace", "state_space"]
 
 MOST_STATES: Final = 20_000
 """The default bound on the states of a space: some ten seconds of plain Python."""

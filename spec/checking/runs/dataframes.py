@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["actions_of_run", "levels_of_run", "spark_states_of_run", "states_of_run"]
-
 
 def states_of_run(run_dir: Directory, specification: SpecificationOrClass) -> pandas.DataFrame:
     """The states of a run, for pandas. They are read into memory; if they do not fit, see `spark_states_of_run`.

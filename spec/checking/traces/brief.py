@@ -34,8 +34,6 @@ from spec.checking.traces.shortest_paths import fewest_changes_of_shortest
 from spec.checking.traces.trace import Trace, TraceStep, numbered, remarks, value_lines, variable_lines
 from spec.language.words import Step
 
-__all__ = ["Brief", "brief"]
-
 SHORT: Final = 80
 """The longest change, in letters, that is listed for a step without views in a specification with views."""
 FEW: Final = 3

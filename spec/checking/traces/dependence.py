@@ -14,8 +14,6 @@ from spec.checking.model import Model, Path
 from spec.language.cells import OutOfCell
 from spec.language.words import without_bounds
 
-__all__ = ["Access", "accesses", "communicating", "needed"]
-
 
 class Access(NamedTuple):
     """The cells that a step read and changed, by name."""

@@ -17,8 +17,6 @@ from spec.language.instances import Instance
 from spec.language.pictures import Cells, Drawing, Grid, Look, Queue, Tag, Tags, Tree
 from spec.language.state import State, Values
 
-__all__ = ["Caption", "captions", "drawings_in"]
-
 
 class Caption(NamedTuple):
     """The heading of a picture."""

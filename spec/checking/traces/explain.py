@@ -19,8 +19,6 @@ from spec.language.allowed_values import LISTED
 from spec.language.errors import UsageError
 from spec.language.words import Step
 
-__all__ = ["Explanation", "explain"]
-
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Report):

@@ -13,8 +13,6 @@ from typing import Literal, NamedTuple
 from spec.checking.traces.notebook import NotebookDisplay
 from spec.language.escapes import escaped
 
-__all__ = ["Kind", "Line", "Report"]
-
 Kind = Literal["plain", "good", "bad", "unsure", "breaks", "view", "step", "value"]
 """A verdict on properties is `good`, `bad` or `unsure`. A line of a trace says what `breaks` there, or is a sentence
 of a `view`, a `step` or a `value`."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from functools import singledispatch
 
-__all__ = ["NotebookDisplay", "html_of"]
-
 
 @singledispatch
 def html_of(shown: object) -> str:

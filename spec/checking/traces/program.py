@@ -16,8 +16,6 @@ from spec.language.errors import UsageError
 from spec.language.escapes import escaped
 from spec.language.words import Step
 
-__all__ = ["program"]
-
 
 def program(specification: SpecificationOrClass, trace: Trace) -> str:
     """The program of a trace of a specification.

@@ -15,8 +15,6 @@ from spec.checking.values.text import show
 from spec.language.errors import Disabled, DoesNotExist
 from spec.language.state import Values
 
-__all__ = ["Refusal", "RefusedValue", "refusal"]
-
 LIBRARY_PACKAGES: Final = {Path(language.__file__).parent, Path(__file__).parent}
 """Folders of code that calls an author's code, or is called by it."""
 

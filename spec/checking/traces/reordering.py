@@ -21,8 +21,6 @@ from spec.language.errors import Disabled
 from spec.language.state import Values
 from spec.language.words import without_bounds
 
-__all__ = ["actor_of", "changes_of_actor", "fewest_changes_of_actor"]
-
 WIDEST: Final = 300
 """With this limit a path of 30 steps takes a few seconds at most."""
 

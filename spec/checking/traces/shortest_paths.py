@@ -14,8 +14,6 @@ from spec.checking.model import Choice, EvaluationFailed, Model, Path
 from spec.checking.traces.reordering import actor_of
 from spec.language.state import Values
 
-__all__ = ["fewest_changes_of_shortest"]
-
 MOST: Final = 6_000
 """The most states explored for it: about a second."""
 

@@ -24,8 +24,6 @@ from spec.language.extras import require
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["columns", "kind", "plain", "to_pandas"]
-
 
 def to_pandas(trace: Trace) -> pandas.DataFrame:
     """The trace as a DataFrame with Arrow-backed columns: an integer stays one beside a null.

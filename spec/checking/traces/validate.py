@@ -23,8 +23,6 @@ from spec.language.allowed_values import LISTED
 from spec.language.escapes import escaped
 from spec.language.words import Step
 
-__all__ = ["Validation", "validate"]
-
 LEFT: Final = 12
 """The exit code for a trace that is not one of the specification."""
 

@@ -15,8 +15,6 @@ from spec.language.errors import UsageError, error_text
 from spec.language.specification import Specification
 from spec.language.state import State
 
-__all__ = ["NotKnown", "function_of"]
-
 GIVEN: Final = ("self", "s")
 """The names with which an expression is evaluated."""
 

@@ -12,8 +12,6 @@ from spec.language.errors import LONGEST_INTEGER
 from spec.language.identity import is_same_value
 from spec.language.specification import Specification
 
-__all__ = ["Imports", "class_name", "constants_given", "constructor", "literal"]
-
 
 def class_name(cls: type) -> str:
     """A class by its name in its module: `Message.Kind`."""

@@ -17,8 +17,6 @@ from spec.language.identity import is_same_value
 from spec.language.specification import Specification
 from spec.language.words import Constant
 
-__all__ = ["read", "settings_of", "written"]
-
 KEPT: Final = "a boolean, a number, a text, bytes, None, or a tuple or set of these, or a member of its enumeration"
 """The constants that a trace can keep, in words for a message."""
 

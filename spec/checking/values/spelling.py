@@ -23,8 +23,6 @@ from spec.language.errors import printed
 from spec.language.identity import identity
 from spec.language.state import Layout, distinct_names
 
-__all__ = ["PLAIN", "Spelling", "name_of_key", "name_of_member", "spelling_of"]
-
 BARE: Final = (NoneType, bool, int)
 """Types whose values are always written as they are."""
 WORDS: Final = frozenset({"?", "absent", "false", "none", "true"})

@@ -18,8 +18,6 @@ from spec.language.naming import one_meant
 from spec.language.rules import Action
 from spec.language.words import Step
 
-__all__ = ["StepPattern", "parameters_in", "action_meant", "matching_steps", "step_list"]
-
 _TEXT = re.compile(r"""(?<![\w])("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
 _CALL = re.compile(r"(?P<action>[\w.]+)\s*\((?P<inside>.*)\)", re.DOTALL)
 

@@ -33,8 +33,6 @@ from statemachines.controller.design import (
 )
 from statemachines.zookeeper.server import Check, Create, Delete, Node, Operation, SetData
 
-__all__ = ["DRIVEN", "ControllerMapping", "EdgeClass", "edge_class"]
-
 WHOLE: Final = frozenset({"registrations", "events"})
 """Places of an observation where a missing key means that nothing is there."""
 AWAY: Final = "Away"

@@ -44,8 +44,6 @@ from statemachines.messages.topic_partition import PartitionAndReplica, TopicPar
 from statemachines.releases import Release, line_of
 from statemachines.zookeeper.tree import ZkPath
 
-__all__ = ["OLD_BROKERS", "PartitionsMapping"]
-
 T = TypeVar("T")
 
 BEGINS: Final[Mapping[str, tuple[str, ...]]] = {

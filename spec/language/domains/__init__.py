@@ -15,13 +15,7 @@ variable that is a mapping has a layout, one cell for each key, see `mapping`; a
 mapping is a `FrozenMapping`.
 """
 
-from spec.language.domains.atoms import (
-    LEFT_OUT,
-    EnumerationDomain,
-    IntegerDomain,
-    LeftOut,
-    LeftOutDomain,
-)
+from spec.language.domains.atoms import LEFT_OUT, EnumerationDomain, IntegerDomain, LeftOut, LeftOutDomain
 from spec.language.domains.base import Domain, Slot
 from spec.language.domains.collections import SequenceDomain, Subset, SubsetDomain
 from spec.language.domains.constructors import (

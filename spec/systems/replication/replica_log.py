@@ -11,8 +11,6 @@ from typing import Annotated, NamedTuple
 from election.ids import LeaderEpoch
 from statemachines.broker.log.leader_epochs import LeaderEpochs, Offset
 
-__all__ = ["Record", "RecordId", "ReplicaLog"]
-
 RecordId = Annotated[int, "the id of a record"]
 """A record's identity; Kafka's records have none."""
 

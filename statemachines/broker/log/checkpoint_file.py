@@ -28,18 +28,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
-__all__ = [
-    "INT",
-    "LONG",
-    "MalformedCheckpoint",
-    "entries_of",
-    "fields_of",
-    "integer",
-    "read_text",
-    "text_of",
-    "write_text",
-]
-
 VERSION: Final = 0
 INT: Final = range(-(2**31), 2**31)
 """The numbers of Java's parseInt."""

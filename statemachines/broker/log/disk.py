@@ -20,8 +20,6 @@ from statemachines.broker.log.leader_epochs import LeaderEpochs
 from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.messages.records import Offset, Record
 
-__all__ = ["Disk"]
-
 
 class Disk(NamedTuple):
     """The files of a replica."""

@@ -26,8 +26,6 @@ from statemachines.broker.log.checkpoint_file import (
 )
 from statemachines.broker.log.leader_epochs import EpochEntry, LeaderEpochs
 
-__all__ = ["NAME", "parse", "parse_as_it_stands", "read", "render", "write"]
-
 NAME: Final = "leader-epoch-checkpoint"
 """The file's name in the directory of a partition."""
 

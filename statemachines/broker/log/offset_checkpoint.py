@@ -29,8 +29,6 @@ from statemachines.broker.log.checkpoint_file import (
 from statemachines.messages.records import Offset
 from statemachines.messages.topic_partition import TopicPartition
 
-__all__ = ["NAME", "parse", "read", "render", "write"]
-
 NAME: Final = "replication-offset-checkpoint"
 """The file's name in a log directory."""
 ALLOWED: Final = "a topic, a partition and an offset, with white space between them"

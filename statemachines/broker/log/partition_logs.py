@@ -19,8 +19,6 @@ from election.ids import BrokerId
 from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.messages.records import Record
 
-__all__ = ["PartitionLogs"]
-
 
 class PartitionLogs(dict[BrokerId, UnifiedLog]):
     """The logs of a partition, by broker.

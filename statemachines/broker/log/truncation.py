@@ -27,16 +27,6 @@ from statemachines.broker.log.leader_epochs import (
 )
 from statemachines.messages.errors import Errors
 
-__all__ = [
-    "FollowerLog",
-    "Truncation",
-    "check_leader_epoch",
-    "diverging_epoch",
-    "kip_101",
-    "kip_279",
-    "to_high_watermark",
-]
-
 
 class FollowerLog(Protocol):
     """The log of a follower that truncates."""

@@ -26,8 +26,6 @@ from statemachines.broker.log.leader_epochs import LeaderEpochs
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.messages.records import UNDEFINED_EPOCH, Offset, Record
 
-__all__ = ["UnifiedLog"]
-
 NEWEST: Final = ReplicationDesign()
 
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statemachines.broker.in_sync_replicas import (
-    UNKNOWN_OFFSET,
-    high_watermark,
-    may_join,
-    must_leave,
-)
+from statemachines.broker.in_sync_replicas import UNKNOWN_OFFSET, high_watermark, may_join, must_leave
 from tests.rows import rows
 
 OFFSETS = st.integers(0, 6)

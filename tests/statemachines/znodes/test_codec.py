@@ -27,17 +27,7 @@ from statemachines.znodes.values import (
 )
 from statemachines.zookeeper.tree import ZkPath
 from tests.rows import rows
-from tests.statemachines.znodes.nodes import (
-    BROKER,
-    EXAMPLES,
-    GOOD,
-    STATE,
-    UUID,
-    changed,
-    example,
-    named,
-    places,
-)
+from tests.statemachines.znodes.nodes import BROKER, EXAMPLES, GOOD, STATE, UUID, changed, example, named, places
 from tests.statemachines.znodes.written import RELEASES as WRITTEN
 from tests.statemachines.znodes.written import Written
 

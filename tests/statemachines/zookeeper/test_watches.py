@@ -4,16 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from statemachines.zookeeper.server import (
-    FIRES,
-    Check,
-    Create,
-    Event,
-    EventType,
-    NoNode,
-    SetData,
-    ZooKeeper,
-)
+from statemachines.zookeeper.server import FIRES, Check, Create, Event, EventType, NoNode, SetData, ZooKeeper
 from statemachines.zookeeper.tree import name_of, parent_of
 from tests.rows import rows
 from tests.statemachines.zookeeper.test_server import C, D, Heard, W, code_of, inbox, server

@@ -10,14 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statemachines.broker.log.checkpoint_file import MalformedCheckpoint
-from statemachines.broker.log.leader_epoch_checkpoint import (
-    NAME,
-    parse,
-    parse_as_it_stands,
-    read,
-    render,
-    write,
-)
+from statemachines.broker.log.leader_epoch_checkpoint import NAME, parse, parse_as_it_stands, read, render, write
 from statemachines.broker.log.leader_epochs import EpochEntry, LeaderEpochs
 from tests.rows import rows
 
