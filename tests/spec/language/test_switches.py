@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any
 
 import pytest
 
@@ -19,6 +19,7 @@ from spec.language import (
     switches,
     variable,
 )
+from statemachines.changes.change import KafkaChange, Releases, since
 from tests.rows import rows
 
 
@@ -29,52 +30,17 @@ class Lock(Enum):
     chain = "before"
 
 
-T = TypeVar("T")
-
-
-class Described(Generic[T]):
-    """A field with a description: the class has the description, a record the value."""
-
-    def __init__(self, sentence: str, usual: T):
-        self.sentence, self.usual = sentence, usual
-
-    @overload
-    def __get__(self, record: None, owner: type) -> Described[T]: ...
-
-    @overload
-    def __get__(self, record: object, owner: type) -> T: ...
-
-    def __get__(self, record: object | None, owner: type) -> T | Described[T]:
-        return self
-
-    def __str__(self) -> str:
-        return self.sentence
-
-
-class Fields:
-    """A record of such fields."""
-
-    def __init__(self) -> None:
-        vars(self).update({name: its.usual for name, its in vars(type(self)).items() if isinstance(its, Described)})
-
-    def but(self, **values: Any) -> Self:
-        other = type(self)()
-        vars(other).update({**vars(self), **values})
-        return other
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and vars(self) == vars(other)
-
-
-class Design(Fields):
+class Design(Releases):
     """A door."""
 
-    lock = Described("How it is locked: by a bolt (2.0), or a chain.", Lock.chain)
-    greased = Described("It does not squeak (1.1).", False)
-    height = Described("metres", 2)
+    lock = KafkaChange(
+        sentence="How it is locked: by a bolt (2.0), or a chain", before=Lock.chain, since={"2.0.0": Lock.bolt}
+    )
+    greased = since("1.1.0", "It does not squeak")
+    height = KafkaChange(sentence="metres", before=2)
 
 
-ROWS = {"1.0": Design(), "1.1": Design().but(greased=True), "2.0": Design().but(lock=Lock.bolt, greased=True)}
+ROWS = {release: Design(release) for release in ("1.0", "1.1", "2.0")}
 
 
 class Hinge(State):
@@ -114,7 +80,7 @@ def test_switches_default_to_the_newest_release() -> None:
 def test_the_record_is_that_of_the_constants() -> None:
     """Members of enumerations are given by their names; other fields keep their defaults."""
     assert Door().design == ROWS["2.0"]
-    assert Door(lock="chain", greased=False).design == Design()
+    assert Door(lock="chain", greased=False).design == ROWS["1.0"]
     assert Door.of_release("1.1").design == ROWS["1.1"]
 
 
@@ -162,13 +128,10 @@ def test_fields_of_a_subclass_are_switches() -> None:
     assert Wide().design == Door().design
 
 
-class Frame(Fields):
+class Frame(Releases):
     """What a door hangs in."""
 
-    metal = Described("It is of metal (1.1).", False)
-
-
-METAL = Frame().but(metal=True)
+    metal = since("1.1.0", "It is of metal")
 
 
 def test_a_release_has_the_switches_of_each_record() -> None:
@@ -176,7 +139,7 @@ def test_a_release_has_the_switches_of_each_record() -> None:
 
     class Entrance(Door):
         design = switches(Design, ROWS)
-        frame: Frame = switches(Frame, {"1.0": Frame(), "1.1": METAL, "2.0": METAL})
+        frame: Frame = switches(Frame, {release: Frame(release) for release in ROWS})
 
     for release, metal in {"1.0": False, "1.1": True, "2.0": True}.items():
         entrance = Entrance.of_release(release)
