@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from statemachines.changes import truncating
 from statemachines.changes.administration import AdminDesign
-from statemachines.changes.change import KafkaChange, changes_of
+from statemachines.changes.change import KafkaChange
 from statemachines.changes.control import ControlChanges
 from statemachines.changes.elections import ElectionChanges
 from statemachines.changes.receiving import ReceivingChanges
@@ -23,11 +23,11 @@ from statemachines.changes.replicating import ReplicationDesign
 __all__ = ["CHANGES"]
 
 CHANGES: Final[Mapping[str, KafkaChange[Any]]] = {
-    **changes_of(ReplicationDesign),
-    **changes_of(ElectionChanges),
-    **changes_of(ControlChanges),
-    **changes_of(ReceivingChanges),
+    **ReplicationDesign.changes,
+    **ElectionChanges.changes,
+    **ControlChanges.changes,
+    **ReceivingChanges.changes,
     **{name.lower(): each for name, each in vars(truncating).items() if isinstance(each, KafkaChange)},
-    **changes_of(AdminDesign),
+    **AdminDesign.changes,
 }
 """All changes, by the name of the field or switch that turns each on."""

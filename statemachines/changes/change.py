@@ -19,9 +19,10 @@ a broker, and whether a controller processes responses to UpdateMetadata.
 """
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Final, Generic, NamedTuple, NoReturn, Self, TypeVar, overload
+from typing import Any, ClassVar, Final, Generic, NamedTuple, NoReturn, Self, TypeVar, overload
 
 from statemachines.releases import EXACT, RELEASES, Release, numbers, since_when
 
@@ -85,6 +86,9 @@ class KafkaChange(Generic[T]):
     """A ticket of Kafka's, another system that has the change, or this project."""
     note: str = ""
     """A remark on the releases."""
+
+    def __set_name__(self, owner: "type[Releases]", name: str) -> None:
+        owner.changes = {**owner.changes, name: self}
 
     @overload
     def __get__(self, instance: None, owner: type) -> "KafkaChange[T]": ...
@@ -215,10 +219,19 @@ class Releases:
         UnknownRelease: there is no such release.
     """
 
+    changes: ClassVar[Mapping[str, KafkaChange[Any]]] = {}
+    """The changes by field, also those of base classes."""
+    values: Mapping[str, Any] = {}
+    """The values by field. Nothing here asks for `vars`: rules that might are opaque to the compiled engine."""
+
     def __init__(self, release: str | None = None, **others: Any) -> None:
         then = Release(RELEASES[-1] if release is None else release)
-        values = {name: change.at(then) for name, change in changes_of(type(self)).items()}
-        self.__dict__.update(values, **others)
+        self._set({name: change.at(then) for name, change in self.changes.items()} | others)
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "values", {**self.values, **values})
 
     def but(self, **values: Any) -> Self:
         """The same with other values of these fields.
@@ -226,33 +239,27 @@ class Releases:
         Raises:
             ValueError: there is no such field.
         """
-        fields = vars(self)
-        if strange := sorted(values.keys() - fields.keys()):
-            raise ValueError(f"{type(self).__name__} has no field {strange[0]!r}, allowed are {', '.join(fields)}")
-        changed = object.__new__(type(self))
-        changed.__dict__.update(fields, **values)
+        if strange := sorted(values.keys() - self.values.keys()):
+            allowed = ", ".join(self.values)
+            raise ValueError(f"{self.__class__.__name__} has no field {strange[0]!r}, allowed are {allowed}")
+        changed = copy(self)
+        changed._set(values)
         return changed
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} is immutable, .but({name}=...) returns another")
+        raise AttributeError(f"{self.__class__.__name__} is immutable, .but({name}=...) returns another")
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"{type(self).__name__} is immutable")
+        raise AttributeError(f"{self.__class__.__name__} is immutable")
 
     def __eq__(self, other: object) -> bool:
-        return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
+        return isinstance(other, self.__class__) and self.values == other.values
 
     def __hash__(self) -> int:
-        return hash(tuple(vars(self).values()))
+        return hash(tuple(self.values.values()))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
-
-
-def changes_of(design: type[Releases]) -> Mapping[str, KafkaChange[Any]]:
-    """The changes that a class has as fields, by field."""
-    fields = {name: its for base in reversed(design.__mro__) for name, its in vars(base).items()}
-    return {name: its for name, its in fields.items() if isinstance(its, KafkaChange)}
+        return f"{self.__class__.__name__}({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
 
 
 _ORDERED: Final = [release for releases in EXACT.values() for release in releases]

@@ -30,6 +30,7 @@ class ControlDesign(ControlChanges, ReceivingChanges):
         UnknownRelease: there is no such release.
     """
 
+    changes = {**ControlChanges.changes, **ReceivingChanges.changes}
     replica_table: Table[ReplicaState]
     """The permitted transitions of replicas; they changed in 2.3."""
     failover: tuple[Stage, ...]

@@ -19,7 +19,7 @@ from spec.kafka.admin_tools_beside import ACTIONS, Action, AdminToolsBeside, Sit
 from spec.kafka.scripted_cluster import Disagreement
 from spec.kafka.state_machines_beside import RELEASES
 from statemachines.changes.administration import AdminDesign
-from statemachines.changes.change import Compared, changes_of
+from statemachines.changes.change import Compared
 from statemachines.cluster import Cluster
 from tests.kafka.admin_actions import AdminDrawing
 from tests.kafka.conftest import RELEASE, RealControllers
@@ -72,7 +72,7 @@ def test_what_administrators_do_equals_kafkas_in_each_release(
 
 def test_each_change_that_is_compared_is_turned_round_below() -> None:
     """In some release."""
-    compared = {name for name, its in changes_of(AdminDesign).items() if Compared.Tools in its.compared}
+    compared = {name for name, its in AdminDesign.changes.items() if Compared.Tools in its.compared}
     assert compared == {change for changes in TURNED.values() for change in changes}
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from spec.kafka import controller_beside, idle_controller_beside, state_machines_beside
 from spec.kafka.scripted_cluster import ControlCommand
-from statemachines.changes.change import Compared, changes_of
+from statemachines.changes.change import Compared
 from statemachines.controller.control_design import ControlDesign
 from tests.kafka.conftest import RealControllers
 from tests.kafka.control_sequences import Drawing
@@ -142,7 +142,7 @@ def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
 ) -> None:
     """By at least one release when reversed; by none as it is."""
     side = SIDES[classes]
-    left = {rule for rule, change in changes_of(ControlDesign).items() if classes in change.compared}
+    left = {rule for rule, change in ControlDesign.changes.items() if classes in change.compared}
     for release in side.releases:
         drawn = (
             side.drawing(Random(f"{SEED} {number}").randrange, release).sequence(LENGTH)

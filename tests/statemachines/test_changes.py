@@ -18,7 +18,6 @@ from statemachines.changes.change import (
     KafkaChange,
     Releases,
     always,
-    changes_of,
     proposed,
     since,
     until,
@@ -112,8 +111,8 @@ def test_a_design_is_a_value(design: Any) -> None:
     """It can be compared, be an element of a set, go to another process, and not be changed."""
     newest, oldest = design(NEWEST), design(OLDEST)
     assert len({newest, oldest, design(NEWEST), pickle.loads(pickle.dumps(oldest))}) == 2
-    assert oldest.but(**vars(newest)) == newest != oldest.but()
-    name = next(iter(changes_of(design)))
+    assert oldest.but(**newest.values) == newest != oldest.but()
+    name = next(iter(design.changes))
     with pytest.raises(AttributeError, match=rf"{design.__name__} is immutable, .but\({name}=...\)"):
         setattr(newest, name, False)
     with pytest.raises(AttributeError, match=f"{design.__name__} is immutable"):
@@ -155,7 +154,7 @@ def test_each_names_exact_releases_in_order_and_changes_something_in_each(record
 
 def test_shared_fields_are_one_record() -> None:
     """With one name."""
-    one, other = changes_of(Design), changes_of(ControlDesign)
+    one, other = Design.changes, ControlDesign.changes
     assert one.keys() & other.keys() == {"fence_zk", "broker_epoch"}
     assert all(one[name] is other[name] for name in one.keys() & other.keys())
 
@@ -163,16 +162,16 @@ def test_shared_fields_are_one_record() -> None:
 def test_every_field_that_releases_differ_in_is_a_record() -> None:
     """Except the table, the failover, and fields that no release sets."""
     for design in (Design, ControlDesign):
-        assert vars(design()).keys() - changes_of(design).keys() <= {
+        assert design().values.keys() - design.changes.keys() <= {
             *("failover", "resignation", "state", "looks_again", "replica_table")
         }
 
 
 def test_the_default_release_is_the_newest() -> None:
     """In both designs."""
-    for name in changes_of(Design):
+    for name in Design.changes:
         assert getattr(Design(), name) == getattr(Design(NEWEST), name)
-    for name in changes_of(ControlDesign):
+    for name in ControlDesign.changes:
         assert getattr(ControlDesign(), name) == getattr(ControlDesign(NEWEST), name)
 
 
@@ -198,7 +197,7 @@ def test_releases_of_a_line_differ(recorded: KafkaChange[bool], before: str, fir
 
 def test_each_rule_has_evidence() -> None:
     """Or it is a proposal: then no release has it."""
-    for rule, recorded in {**changes_of(ControlDesign), **changes_of(ReplicationDesign)}.items():
+    for rule, recorded in {**ControlDesign.changes, **ReplicationDesign.changes}.items():
         is_proposed = recorded.proposed_by is not None
         assert is_proposed is not bool(recorded.compared or recorded.by_source), rule
     for rule, recorded in CHANGES.items():
@@ -208,7 +207,7 @@ def test_each_rule_has_evidence() -> None:
 
 def test_a_value_of_no_compared_class_is_by_source() -> None:
     """A change that is only compared needs classes of both kinds: with the rule, and without it."""
-    for rule, recorded in {**changes_of(ControlDesign), **changes_of(ReplicationDesign)}.items():
+    for rule, recorded in {**ControlDesign.changes, **ReplicationDesign.changes}.items():
         run = {release for classes in recorded.compared for release in RUN[classes]}
         ways = {recorded.at(release) for release in run}
         assert ways == {False, True} or recorded.by_source or recorded.proposed_by, rule
