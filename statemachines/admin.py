@@ -27,12 +27,10 @@ ReassignPartitionsCommand.scala, PreferredReplicaLeaderElectionCommand.scala; 0.
 
 import reprlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Annotated, NamedTuple
 
 from election.brokers import in_order
 from election.ids import BrokerId
-from statemachines.changes import administration
-from statemachines.changes.change import values_at
+from statemachines.changes.administration import AdminDesign
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import (
     TopicName,
@@ -44,44 +42,6 @@ from statemachines.messages.topic_partition import (
 
 Target = tuple[BrokerId, ...] | None
 """The target brokers of a partition; None cancels its reassignment."""
-
-
-class AdminDesign(NamedTuple):
-    """What administrators can do in a release, by default in the newest."""
-
-    number_from_zero: Annotated[bool, administration.NUMBER_FROM_ZERO] = administration.NUMBER_FROM_ZERO.now
-    refuse_marked_topic: Annotated[bool, administration.REFUSE_MARKED_TOPIC] = administration.REFUSE_MARKED_TOPIC.now
-    refuse_cached_topic: Annotated[bool, administration.REFUSE_CACHED_TOPIC] = administration.REFUSE_CACHED_TOPIC.now
-    add_by_request: Annotated[bool, administration.ADD_BY_REQUEST] = administration.ADD_BY_REQUEST.now
-    add_to_unequal: Annotated[bool, administration.ADD_TO_UNEQUAL] = administration.ADD_TO_UNEQUAL.now
-    delete_topic_enable: Annotated[bool, administration.DELETE_TOPIC_ENABLE] = administration.DELETE_TOPIC_ENABLE.now
-    refuse_disabled_deletion: Annotated[bool, administration.REFUSE_DISABLED_DELETION] = (
-        administration.REFUSE_DISABLED_DELETION.now
-    )
-    refuse_uncached_deletion: Annotated[bool, administration.REFUSE_UNCACHED_DELETION] = (
-        administration.REFUSE_UNCACHED_DELETION.now
-    )
-    check_targets: Annotated[bool, administration.CHECK_TARGETS] = administration.CHECK_TARGETS.now
-    elect_by_request: Annotated[bool, administration.ELECT_BY_REQUEST] = administration.ELECT_BY_REQUEST.now
-    unclean_on_request: Annotated[bool, administration.UNCLEAN_ON_REQUEST] = administration.UNCLEAN_ON_REQUEST.now
-    unclean_by_default: Annotated[bool, administration.UNCLEAN_BY_DEFAULT] = administration.UNCLEAN_BY_DEFAULT.now
-    dynamic_unclean: Annotated[bool, administration.DYNAMIC_UNCLEAN] = administration.DYNAMIC_UNCLEAN.now
-    unclean_at_once: Annotated[bool, administration.UNCLEAN_AT_ONCE] = administration.UNCLEAN_AT_ONCE.now
-    unclean_at_once_of_topic: Annotated[bool, administration.UNCLEAN_AT_ONCE_OF_TOPIC] = (
-        administration.UNCLEAN_AT_ONCE_OF_TOPIC.now
-    )
-
-
-def admin_design_of(release: str) -> AdminDesign:
-    """What administrators can do in a release.
-
-    >>> admin_design_of("0.10.2").unclean_by_default, admin_design_of("0.11").unclean_by_default
-    (True, False)
-
-    Raises:
-        UnknownRelease: there is no such release.
-    """
-    return AdminDesign(**values_at(AdminDesign, release))
 
 
 def validate_topic_create(

@@ -13,9 +13,9 @@ from election.ids import BrokerId
 from statemachines.cluster_history import Effect, Elected, Failed, Sent
 from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.calls import Call, call
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.controller_process import Answer, ControllerProcess
-from statemachines.controller.design import design_of
+from statemachines.controller.design import Design
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import event_processor
 from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
@@ -63,7 +63,7 @@ class ClusterController(KafkaController):
         delete_topic_enable: bool,
         now: Callable[[], int],
     ) -> None:
-        design = control_design_of(release)
+        design = ControlDesign(release)
         context = context_of(design, release)
         self.channels = CountingChannels(context, design, now)
         self._release, self._note, self._unclean = release, note, unclean
@@ -73,7 +73,7 @@ class ClusterController(KafkaController):
         events = event_processor(broker, self._send, context, design, channels, log=note)
         events.delete_topic_enable = delete_topic_enable
         super().__init__(
-            design_of(release),
+            Design(release),
             zookeeper,
             broker,
             events,

@@ -8,16 +8,16 @@ from typing import Any, TypeAlias
 
 from election.brokers import in_order
 from election.ids import BrokerId
-from statemachines.admin import admin_design_of
 from statemachines.broker.broker import Broker
 from statemachines.broker.data_plane import Settings
+from statemachines.changes.administration import AdminDesign
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.cluster_clock import HOUR, ClusterClock
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_fetches import ClusterFetches
 from statemachines.cluster_history import Effect, Elected, Failed, PartitionStatus, RecordingZooKeeper
 from statemachines.cluster_tree import Details, znodes_of
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.meter import Meter
@@ -71,7 +71,7 @@ class ClusterState:
                 f"auto_leader_rebalance: {reprlib.repr(auto_leader_rebalance)}, allowed are True and False"
             )
         check_min_insync_replicas(min_insync_replicas)
-        self.release, self.design, self._admin = release, control_design_of(release), admin_design_of(release)
+        self.release, self.design, self._admin = release, ControlDesign(release), AdminDesign(release)
         self._replication = ReplicationDesign(release)
         self._elections = 0
         self.history: list[Effect] = []

@@ -18,7 +18,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 from election.brokers import InvalidBrokers, in_order
 from election.ids import BrokerId, ControllerEpoch
-from statemachines.changes.administration import DYNAMIC_UNCLEAN
+from statemachines.changes.administration import AdminDesign
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.messages.zk_data import (
@@ -118,7 +118,7 @@ def znodes_of(
     in_racks = {broker: details.broker(broker)._replace(rack=rack) for broker, rack in racks.items()}
     details = details._replace(brokers={**details.brokers, **in_racks})
     values = {**AT_START, CLUSTER_ID: details.cluster_id}
-    if DYNAMIC_UNCLEAN.at(release) and (said := _config(defaults)):
+    if AdminDesign.dynamic_unclean.at(release) and (said := _config(defaults)):
         values[DEFAULTS] = said
     topics = nodes[TOPICS].children
     values |= {topic_config_path(topic): dict(details.configs.get(topic, NONE)) for topic in topics}
@@ -259,7 +259,7 @@ class KafkaTree(NamedTuple):
 
     def defaults(self, release: str) -> TopicConfig:
         """What counts unless a topic says otherwise; until 1.0 the tree does not say [KIP-226]."""
-        return _topic_config(self.values.get(DEFAULTS, NONE) if DYNAMIC_UNCLEAN.at(release) else NONE)
+        return _topic_config(self.values.get(DEFAULTS, NONE) if AdminDesign.dynamic_unclean.at(release) else NONE)
 
     def nodes(self) -> dict[ZkPath, Any]:
         """The nodes for a cluster in memory, without sessions and the controller's epoch, parents first.

@@ -30,8 +30,6 @@ NAME: Final = re.compile(r"(`[^`]+`)(?=\w)")
 def docstring_of(package: str, word: str) -> str:
     """Return the docstring of a package's constant or type: its own, or the one below its definition, or ''."""
     value = getattr(sys.modules[package], word)
-    if isinstance(value, KafkaChange):
-        return str(value)
     own = getattr(value, "__dict__", {}).get("__doc__")
     if isinstance(own, str):
         return cleandoc(own)
@@ -88,7 +86,10 @@ def _is_laid_out(block: list[str]) -> bool:
 
 def show(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     """Replace the lines of a docstring with their reStructuredText."""
-    text = docstring_of(*name.rpartition(".")[::2]) if what == "data" else "\n".join(lines)
+    if isinstance(obj, KafkaChange):
+        text = str(obj)
+    else:
+        text = docstring_of(*name.rpartition(".")[::2]) if what == "data" else "\n".join(lines)
     if text.startswith("Alias for field number"):  # Python's default for a field without a docstring
         text = ""
     lines[:] = str(GoogleDocstring(restructured(text))).split("\n")

@@ -223,7 +223,7 @@ def _dated(row: Anomaly, came_with: Mapping[str, Any]) -> Anomaly:
     change = CHANGES.get(row.switch)
     if change is None:
         return row
-    if change.provenance.proposed_by is not None:
+    if change.proposed_by is not None:
         [since] = [CHANGES[name].first(value) for name, value in came_with.items()] or [None]
         return replace(row, since=since)
     fixed_in = change.first(row.on)

@@ -144,7 +144,7 @@ def what_if(
     from spec.what_if.option_values import brokers_of, events_of, isrs_of, min_isrs_of
     from spec.what_if.prediction import what_if as predicted
     from spec.what_if.reading import read_cluster
-    from statemachines.controller.control_design import control_design_of
+    from statemachines.controller.control_design import ControlDesign
     from statemachines.releases import RELEASES
 
     for option, given in (("--steps", steps), ("--verbose", verbose)):
@@ -156,7 +156,7 @@ def what_if(
         raise click.UsageError("--unclean-default and --no-unclean: choose one")
     if max_states is not None and not any_order:
         raise click.UsageError("--max-states needs --any-order: otherwise nothing is explored")
-    line = RELEASES[-1] if release is None else release_named(release, ByRelease(control_design_of))
+    line = RELEASES[-1] if release is None else release_named(release, ByRelease(ControlDesign))
     happening = events_of(_event_of(events))
     min_isr, min_isr_of = min_isrs_of(min_isrs)
     asked_about = complete(

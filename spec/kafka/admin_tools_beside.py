@@ -33,7 +33,7 @@ from election.ids import BrokerId
 from election.replica_placement import assign_replicas_to_brokers
 from spec.kafka.control_values import parsed
 from spec.kafka.scripted_cluster import Disagreement, different
-from statemachines.admin import AdminDesign
+from statemachines.changes.administration import AdminDesign
 from statemachines.cluster import Cluster
 from statemachines.cluster_history import Failed
 from statemachines.cluster_tree import Details

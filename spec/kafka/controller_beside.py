@@ -44,7 +44,7 @@ from statemachines.controller.agenda import IDLE
 from statemachines.controller.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.controller.calls import Call, EventFailed, EventFailure, call
 from statemachines.controller.context import InMemoryContext
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
@@ -53,7 +53,7 @@ from statemachines.controller.control_responses import (
     response_received,
 )
 from statemachines.controller.controller_process import ControllerProcess
-from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, design_of, registration
+from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, Design, registration
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, event_of
 from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
@@ -172,7 +172,7 @@ class ControllerBeside(ScriptedCluster):
         controller: type[KafkaController] = KafkaController,
     ) -> None:
         super().__init__()
-        self.release, self.design = release, control_design_of(release)
+        self.release, self.design = release, ControlDesign(release)
         self.context = context_of(self.design, release, InMemoryContext(partition_assignments=self._of_partitions()))
         self.batches = [
             ControllerBrokerRequestBatch(BROKER, self.context, self._send, InMemoryBatch(), self.design)
@@ -180,7 +180,7 @@ class ControllerBeside(ScriptedCluster):
         ]
         self.channels = ReleaseChannels(self, self.design)
         self.controller = controller(
-            design_of(release),
+            Design(release),
             self._servers(),
             BROKER,
             processor(

@@ -46,7 +46,7 @@ class ControllerWithForeignClient(ControllerLife):
     @cached_property
     def design(self) -> Design:
         """As usual, but a broker may find its registration without an owner, and reads whose it is."""
-        return super().design._replace(ephemeral_owner_check=self.release_design.ephemeral_owner_check)
+        return super().design.but(ephemeral_owner_check=self.release_design.ephemeral_owner_check)
 
     @property
     def steps(self) -> list[ControllerStep]:

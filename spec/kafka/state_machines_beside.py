@@ -52,7 +52,7 @@ from spec.kafka.scripted_cluster import (
 )
 from spec.language.errors import UsageError
 from statemachines.controller.context import ControllerContext
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.kafka_zk_client import ZkBatch
 from statemachines.controller.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
@@ -150,7 +150,7 @@ class StateMachinesBeside(ScriptedCluster):
     def __init__(self, release: str = "3.9", kinds: StateMachineClasses | None = None) -> None:
         kinds = StateMachineClasses() if kinds is None else kinds
         super().__init__()
-        self.design = design = control_design_of(release)
+        self.design = design = ControlDesign(release)
         self.context = ControllerContext()
         self.log: list[FailedStateChange] = []
         self.sent: dict[BrokerId, list[ControlRequest]] = {}

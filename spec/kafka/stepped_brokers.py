@@ -26,7 +26,7 @@ from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.partition import NEVER, Milliseconds, RemoteReplica
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.controller.alter_partition import AlterPartitionOutcome, AlterPartitionResponse
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.kafka_zk_client import GetData, ZkRequest, ZkResponse
 from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
@@ -92,7 +92,7 @@ class SteppedBrokers:
             lambda _: case.unclean,
             self._note,
         )
-        control = control_design_of(release)
+        control = ControlDesign(release)
         self._brokers = {
             broker: Broker(broker, control, lambda: -1, self._ask_zookeeper, settings)
             for broker in range(1, case.brokers + 1)

@@ -1,27 +1,31 @@
 """Switches from the fields of a record: a specification varies the design that the checked code reads.
 
-    class Design(NamedTuple):
-        fence: Annotated[bool, "A write is refused under an old epoch (2.1)."] = True
-        threads: Annotated[Threads, "The thread that handles notifications."] = Threads.one
-
     class Controllers(Specification[Cluster]):
-        design: Design = switches(Design, {"2.0": Design(fence=False), "2.1": Design()})
+        design: Design = switches(Design, {"2.0": Design("2.0"), "2.1": Design("2.1")}, only=[Design.fence])
 
 Then `--without fence` turns one off, `--release 2.0` picks a row, and `self.design` is the record under these
-constants. So a fix of a release is written once, under one name: a field with its description, and the first row that
-has it. The description may be any object whose text is that sentence, such as a record of a fix.
+constants. So a fix of a release is written once, under one name, as a field of the record: `Design("2.0").fence` is
+its value, and `Design.fence` prints as its description, "A write is refused under an old epoch (2.1)."
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import Enum
-from typing import Annotated, Any, Generic, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 from spec.language.errors import SpecificationError
 from spec.language.words import Constant, Declaration, switch
 
-R = TypeVar("R", bound=tuple[Any, ...])
+
+class Record(Protocol):
+    """An immutable record whose class has a description for each field that can be a switch."""
+
+    def but(self, **values: Any) -> Self:
+        """The same with other values of these fields."""
+
+
+R = TypeVar("R", bound=Record)
 
 
 class Switches(Declaration, Generic[R]):
@@ -29,27 +33,24 @@ class Switches(Declaration, Generic[R]):
 
     kind = "switches"
 
-    def __init__(self, record: type[R], releases: Mapping[str, R], only: Collection[str] | None):
-        hints = get_type_hints(record, include_extras=True)
-        described = {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Annotated}
-        described = {
-            name: (type_, *said) for name, (type_, *said) in described.items() if type_ is bool or _enumeration(type_)
-        }
-        for name in only or ():
-            if name not in described:
-                raise SpecificationError(
-                    f"switches({record.__name__}): its field {name} is not Annotated[bool, 'what it switches']"
-                )
-        names = [name for name in described if only is None or name in only]
+    def __init__(self, record: type[R], releases: Mapping[str, R], only: Collection[object] | None):
         newest = releases[list(releases)[-1]] if releases else record()
+        values = {name: value for name, value in vars(newest).items() if isinstance(value, bool | Enum)}
+        names = {getattr(record, name): name for name in values if hasattr(record, name)}
         self.record = record
-        self.forms = {name: _enumeration(described[name][0]) for name in names}
-        self.releases = _Constants(releases, names)
+        self.forms: dict[str, type[Enum] | None] = {}
         self.constants: dict[str, Constant] = {}
         """The switches by name."""
-        for name, form in self.forms.items():
+        for description in names if only is None else only:
+            if description not in names:
+                which = f"switches({record.__name__}): {description}"
+                raise SpecificationError(f"{which} describes no field that is a bool or an enumeration")
+            name = names[description]
+            value = values[name]
+            form = self.forms[name] = type(value) if isinstance(value, Enum) else None
             among = None if form is None else [each.name for each in form]
-            self.constants[name] = switch(_plain(getattr(newest, name)), str(described[name][-1]), among=among)
+            self.constants[name] = switch(_plain(value), str(description), among=among)
+        self.releases = _Constants(releases, self.forms)
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -57,11 +58,9 @@ class Switches(Declaration, Generic[R]):
     def __get__(self, specification: Any, owner: type) -> Any:
         if specification is None:
             return self
-        values = {}
-        for name, form in self.forms.items():
-            value = vars(specification)[name]
-            values[name] = value if form is None else form[value]
-        made = vars(specification)[self.name] = self.record(**values)  # made once
+        own = vars(specification)
+        values = {name: own[name] if form is None else form[own[name]] for name, form in self.forms.items()}
+        made = own[self.name] = self.record().but(**values)  # made once
         return made
 
 
@@ -98,23 +97,20 @@ class OfAllRecords(Mapping[str, Mapping[str, Any]]):
         return len(self.each[0])
 
 
-def switches(record: type[R], releases: Mapping[str, R], only: Collection[str] | None = None) -> R:
-    """A switch for each field of a record that has a description: `Annotated[bool, "What it is about."]`.
+def switches(record: type[R], releases: Mapping[str, R], only: Collection[object] | None = None) -> R:
+    """A switch for each field of a record that its class describes.
 
     Args:
-        record: a NamedTuple. A field is a switch if it has a description and is a bool or an enumeration; the value
-            of an enumeration's switch is the name of a member. Other fields keep their defaults.
+        record: the class. A field is a switch if its value is a bool or a member of an enumeration, and the class has
+            an attribute of its name, whose text describes it; the value of an enumeration's switch is the name of a
+            member. Other fields are those of `record()`.
         releases: each release, oldest first, with its record; the default of a switch is its value in the newest.
-        only: the fields that are switches here, if not all of them.
+        only: the descriptions of the fields that are switches here, in order, if not all of them.
 
     Raises:
-        SpecificationError: one of `only` is no such field.
+        SpecificationError: one of `only` describes no such field.
     """
     return cast("R", Switches(record, releases, only))
-
-
-def _enumeration(type_: Any) -> type[Enum] | None:
-    return type_ if isinstance(type_, type) and issubclass(type_, Enum) else None
 
 
 def _plain(value: Any) -> Any:

@@ -51,7 +51,6 @@ from statemachines.controller.design import (
     Design,
     Election,
     Threads,
-    design_of,
     failover_of,
     is_repeated,
     registration,
@@ -112,13 +111,13 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
         False, "A fault of the servers: they delete an ended session's nodes later (ZOOKEEPER-2985)."
     )
 
-    release_design: Design = switches(Design, ByRelease(design_of))
+    release_design: Design = switches(Design, ByRelease(Design))
 
     @cached_property
     def design(self) -> Design:
         """The design of this release's controller, without the switches that have no effect here."""
         its = self.release_design
-        return its._replace(
+        return its.but(
             failover=failover_of(its),
             looks_again=True,
             ephemeral_owner_check=its.ephemeral_owner_check and self.ephemeral_outlives_session,

@@ -57,7 +57,6 @@ from statemachines.controller.design import (
     PARTITION_STATE,
     Design,
     PartitionStateEpoch,
-    design_of,
     least_failover,
     registration,
     requests_of,
@@ -141,8 +140,8 @@ class ControllerElection(Specification[C]):
 
     release_design: Design = switches(
         Design,
-        ByRelease(design_of),
-        only=["epoch_update", "fence_zk", "conditional_increment"],
+        ByRelease(Design),
+        only=[Design.epoch_update, Design.fence_zk, Design.conditional_increment],
     )
 
     registrations: int = 0
@@ -152,7 +151,7 @@ class ControllerElection(Specification[C]):
     @cached_property
     def design(self) -> Design:
         """The design of this release's controller, reduced to elections. Brokers do not register."""
-        return self.release_design._replace(
+        return self.release_design.but(
             failover=least_failover(self.release_design), ephemeral_owner_check=False, broker_epoch=False
         )
 

@@ -23,7 +23,7 @@ from spec.parts.event_thread import stack_frames_of
 from spec.systems.cluster import ANSWERS, TOPIC, TOPIC_PATH, C, ClusterSpec, isr_may_change, leaders_await_controller
 from statemachines.controller.broker_changes import BrokerChanges
 from statemachines.controller.calls import Call, Calls, Frame, StackFrames
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.controlled_shutdown import ControlledShutdown
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
@@ -115,19 +115,15 @@ class Partitions(ClusterSpec[C]):
 
     design: ControlDesign = switches(
         ControlDesign,
-        ByRelease(control_design_of),
+        ByRelease(ControlDesign),
         only=[
-            *(
-                "fence_zk",
-                "keep_last_isr",
-                "offline_on_failover",
-                "leaderless_offline",
-                "notify_shutting_down",
-                "retry_conflicts_only",
-            ),
-            *("leader_recovery", "clear_batch", "broker_epoch", "elect_if_created"),
-            *("rebalance_together", "rebalance_electable"),
-            *("alter_partition", "check_alter_epochs", "live_isr_check", "read_back_alteration"),
+            *(ControlDesign.fence_zk, ControlDesign.keep_last_isr, ControlDesign.offline_on_failover),
+            *(ControlDesign.leader_recovery, ControlDesign.broker_epoch),
+            *(ControlDesign.alter_partition, ControlDesign.check_alter_epochs, ControlDesign.live_isr_check),
+            ControlDesign.retry_conflicts_only,
+            *(ControlDesign.leaderless_offline, ControlDesign.notify_shutting_down),
+            *(ControlDesign.rebalance_together, ControlDesign.rebalance_electable),
+            *(ControlDesign.elect_if_created, ControlDesign.read_back_alteration, ControlDesign.clear_batch),
         ],
     )
 

@@ -33,7 +33,7 @@ from spec.what_if.planned_move import PlannedMove
 from spec.what_if.prediction import PartitionHealth
 from spec.what_if.situations import Situation, brokers_by_place, situations
 from spec.what_if.trace_sentences import sentences_of
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import RELEASES
 
@@ -297,7 +297,7 @@ def in_any_order(
         UsageError: an event cannot be explored, there are too many, or a partition has too many replicas.
         BrokenRule: this program is at fault.
     """
-    line = release_named(release, ByRelease(control_design_of))
+    line = release_named(release, ByRelease(ControlDesign))
     alike = situations(cluster, events, line)
     for situation, partitions in alike.items():
         _require_few(situation, partitions[0])
@@ -349,7 +349,7 @@ def _explored(
         on_the_way=HEALTH_ON_THE_WAY.get(worse, health),
         trace_on_the_way=broken.get(worse),
         arrives=ARRIVES not in broken if situation.moves else None,
-        is_refused=bool(situation.missing) and not situation.is_under_way and control_design_of(release).kip_455,
+        is_refused=bool(situation.missing) and not situation.is_under_way and ControlDesign(release).kip_455,
     )
 
 

@@ -28,7 +28,7 @@ from typing import Any, ClassVar, Protocol, Self
 from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.known_cluster import KnownCluster, listed
-from statemachines.changes.administration import DYNAMIC_UNCLEAN, UNCLEAN_AT_ONCE, UNCLEAN_AT_ONCE_OF_TOPIC
+from statemachines.changes.administration import AdminDesign
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 
 
@@ -200,11 +200,11 @@ class AllowUnclean(ClusterEvent):
 
     def require_known(self, cluster: KnownCluster, release: str) -> None:
         """Require that the release's controller acts on the change at once."""
-        at_once = UNCLEAN_AT_ONCE if self.topic is None else UNCLEAN_AT_ONCE_OF_TOPIC
+        at_once = AdminDesign.unclean_at_once if self.topic is None else AdminDesign.unclean_at_once_of_topic
         if not at_once.at(release):
             if self.topic is not None:
                 instead = "reads it at its next election: put it into the topic's Configs, and add --failover"
-            elif DYNAMIC_UNCLEAN.at(release):
+            elif AdminDesign.dynamic_unclean.at(release):
                 instead = "reads it at its next election: use --unclean-default, which permits them from the start"
             else:
                 instead = "reads it when its broker starts: use --unclean-default, which permits them from the start"

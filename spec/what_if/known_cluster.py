@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language.errors import UsageError
-from statemachines.changes.administration import UNCLEAN_BY_DEFAULT
+from statemachines.changes.administration import AdminDesign
 from statemachines.cluster_history import PartitionStatus
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -128,7 +128,7 @@ class KnownCluster:
         >>> cluster.permits_unclean("0.10.2"), cluster.permits_unclean("0.11")
         (True, False)
         """
-        return UNCLEAN_BY_DEFAULT.at(line) if self.default_unclean is None else self.default_unclean
+        return AdminDesign.unclean_by_default.at(line) if self.default_unclean is None else self.default_unclean
 
     def assumed_of(self, line: str) -> tuple[str, ...]:
         """Sentences on everything assumed if the controller has this release."""

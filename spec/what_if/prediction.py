@@ -22,7 +22,7 @@ from spec.what_if.known_cluster import MIN_ISR, KnownCluster, PartitionStatus, l
 from spec.what_if.running_cluster import RunningCluster
 from statemachines.cluster_administration import NO_CONTROLLER
 from statemachines.cluster_history import Effect, Elected, Failed, unclean_elections
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.state_change import FailedStateChange
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -273,7 +273,7 @@ def what_if(
     Raises:
             UsageError: an event names something unknown, or cannot happen at its time.
     """
-    line = release_named(release, ByRelease(control_design_of))
+    line = release_named(release, ByRelease(ControlDesign))
     for event in events:
         event.require_known(cluster, line)
     running = RunningCluster(cluster, line)

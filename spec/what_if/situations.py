@@ -29,7 +29,7 @@ from spec.what_if.events import (
     Shutdown,
 )
 from spec.what_if.known_cluster import KnownCluster, PartitionStatus, listed
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import REASSIGN_PARTITIONS
@@ -184,7 +184,7 @@ def brokers_by_place(status: PartitionStatus, target: Sequence[BrokerId] = ()) -
 def _require_in_shape(partition: TopicPartition, assignment: ReplicaAssignment, release: str) -> None:
     """Refuse an assignment that no controller of this release writes."""
     target = assignment.target_replicas
-    if not control_design_of(release).kip_455:
+    if not ControlDesign(release).kip_455:
         raise UsageError(f"{partition} has adding or removing replicas, which exist only since Kafka 2.4")
     if assignment.replicas[: len(target)] != target:
         there, first = listed(assignment.replicas), listed(target)

@@ -12,16 +12,22 @@ administration  requests of administrators, and their refusals
 from collections.abc import Mapping
 from typing import Any, Final
 
-from statemachines.changes import administration, control, elections, receiving, truncating
-from statemachines.changes.change import KafkaChange, changes_of
+from statemachines.changes import truncating
+from statemachines.changes.administration import AdminDesign
+from statemachines.changes.change import KafkaChange
+from statemachines.changes.control import ControlChanges
+from statemachines.changes.elections import ElectionChanges
+from statemachines.changes.receiving import ReceivingChanges
 from statemachines.changes.replicating import ReplicationDesign
 
 __all__ = ["CHANGES"]
 
-CHANGES: Final[Mapping[str, KafkaChange[Any]]] = dict(changes_of(ReplicationDesign)) | {
-    name.lower(): each
-    for module in (elections, control, receiving, truncating, administration)
-    for name, each in vars(module).items()
-    if isinstance(each, KafkaChange)
+CHANGES: Final[Mapping[str, KafkaChange[Any]]] = {
+    **ReplicationDesign.changes,
+    **ElectionChanges.changes,
+    **ControlChanges.changes,
+    **ReceivingChanges.changes,
+    **{name.lower(): each for name, each in vars(truncating).items() if isinstance(each, KafkaChange)},
+    **AdminDesign.changes,
 }
 """All changes, by the name of the field or switch that turns each on."""

@@ -19,10 +19,10 @@ a broker, and whether a controller processes responses to UpdateMetadata.
 """
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cache
-from typing import Any, Final, Generic, NamedTuple, Self, TypeVar, get_type_hints, overload
+from typing import Any, ClassVar, Final, Generic, NamedTuple, NoReturn, Self, TypeVar, overload
 
 from statemachines.releases import EXACT, RELEASES, Release, numbers, since_when
 
@@ -58,28 +58,7 @@ class Line(NamedTuple):
     method: str
     number: int
 
-    def __str__(self) -> str:
-        return f"{self.method}, {self.file} {self.number}, {self.tag}"
 
-
-class Provenance(NamedTuple):
-    """The evidence of a change. Its releases are by ticket, unless the source shows them."""
-
-    compared: tuple[Compared, ...] = ()
-    by_source: tuple[Line, ...] = ()
-    """Older releases first: before the change, and after it."""
-    proposed_by: str | None = None
-    """A ticket of Kafka's, another system that has the change, or this project."""
-
-    def __str__(self) -> str:
-        compared = [f"compared with Kafka's classes by {each.value}" for each in self.compared]
-        by_source = [f"by source: {'; '.join(map(str, self.by_source))}"] if self.by_source else []
-        proposed = [f"proposed by {self.proposed_by}"] if self.proposed_by else []
-        by_ticket = [] if by_source or proposed else ["the release by ticket"]
-        return ". ".join((*compared, *by_source, *proposed, *by_ticket))
-
-
-BY_TICKET: Final = Provenance()
 STATE_MACHINES: Final = (Compared.StateMachines,)
 CONTROLLER: Final = (Compared.WholeController,)
 SETTLED: Final = (Compared.SettledController,)
@@ -100,9 +79,16 @@ class KafkaChange(Generic[T]):
     since: dict[str, T] = field(default_factory=dict)
     """The value from an exact release on, oldest first. Releases may be older than all that are modelled here."""
     tickets: tuple[str, ...] = ()
-    provenance: Provenance = BY_TICKET
+    compared: tuple[Compared, ...] = ()
+    by_source: tuple[Line, ...] = ()
+    """Older releases first: before the change, and after it. Without them the releases are by ticket."""
+    proposed_by: str | None = None
+    """A ticket of Kafka's, another system that has the change, or this project."""
     note: str = ""
     """A remark on the releases."""
+
+    def __set_name__(self, owner: "type[Releases]", name: str) -> None:
+        owner.changes = {**owner.changes, name: self}
 
     @overload
     def __get__(self, instance: None, owner: type) -> "KafkaChange[T]": ...
@@ -145,9 +131,9 @@ class KafkaChange(Generic[T]):
     @property
     def when(self) -> str:
         """The releases that have the change, in words; empty if it has more than two values."""
-        if self.provenance.proposed_by is not None:
-            own = self.provenance.proposed_by == "this project"
-            return "proposed" if own else f"proposed: {self.provenance.proposed_by}"
+        if self.proposed_by is not None:
+            own = self.proposed_by == "this project"
+            return "proposed" if own else f"proposed: {self.proposed_by}"
         if not isinstance(self.before, bool):
             return ""
         match (self.before, list(self.since)):
@@ -172,17 +158,37 @@ class KafkaChange(Generic[T]):
 
 
 def since(
-    first: str, sentence: str, *tickets: str, provenance: Provenance = BY_TICKET, note: str = ""
+    first: str,
+    sentence: str,
+    *tickets: str,
+    compared: tuple[Compared, ...] = (),
+    by_source: tuple[Line, ...] = (),
+    note: str = "",
 ) -> KafkaChange[bool]:
     """A change that Kafka has since an exact release."""
     return KafkaChange(
-        sentence=sentence, before=False, since={first: True}, tickets=tickets, provenance=provenance, note=note
+        sentence=sentence,
+        before=False,
+        since={first: True},
+        tickets=tickets,
+        compared=compared,
+        by_source=by_source,
+        note=note,
     )
 
 
-def until(first: str, sentence: str, *tickets: str, provenance: Provenance = BY_TICKET) -> KafkaChange[bool]:
+def until(
+    first: str, sentence: str, *tickets: str, compared: tuple[Compared, ...] = (), by_source: tuple[Line, ...] = ()
+) -> KafkaChange[bool]:
     """A change that Kafka had until an exact release, the first without it."""
-    return KafkaChange(sentence=sentence, before=True, since={first: False}, tickets=tickets, provenance=provenance)
+    return KafkaChange(
+        sentence=sentence,
+        before=True,
+        since={first: False},
+        tickets=tickets,
+        compared=compared,
+        by_source=by_source,
+    )
 
 
 def always(sentence: str) -> KafkaChange[bool]:
@@ -192,11 +198,11 @@ def always(sentence: str) -> KafkaChange[bool]:
 
 def proposed(sentence: str, by: str = "this project", note: str = "") -> KafkaChange[bool]:
     """A change that no release of Kafka has."""
-    return KafkaChange(sentence=sentence, before=False, provenance=Provenance(proposed_by=by), note=note)
+    return KafkaChange(sentence=sentence, before=False, proposed_by=by, note=note)
 
 
 class Releases:
-    """Changes as fields: the class has the changes, an instance has their values in a release.
+    """Changes as fields: the class has the changes, an instance has their values in a release. It is immutable.
 
     >>> class Fetches(Releases):
     ...     fenced = since("2.1.0", "A fetch carries the follower's leader epoch", "KIP-320")
@@ -207,13 +213,25 @@ class Releases:
 
     Args:
         release: by default the newest with ZooKeeper.
+        others: fields that are no changes.
 
     Raises:
         UnknownRelease: there is no such release.
     """
 
-    def __init__(self, release: str = RELEASES[-1]) -> None:
-        self.__dict__.update(values_at(type(self), release))
+    changes: ClassVar[Mapping[str, KafkaChange[Any]]] = {}
+    """The changes by field, also those of base classes."""
+    values: Mapping[str, Any] = {}
+    """The values by field. Nothing here asks for `vars`: rules that might are opaque to the compiled engine."""
+
+    def __init__(self, release: str | None = None, **others: Any) -> None:
+        then = Release(RELEASES[-1] if release is None else release)
+        self._set({name: change.at(then) for name, change in self.changes.items()} | others)
+
+    def _set(self, values: Mapping[str, Any]) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "values", {**self.values, **values})
 
     def but(self, **values: Any) -> Self:
         """The same with other values of these fields.
@@ -221,32 +239,27 @@ class Releases:
         Raises:
             ValueError: there is no such field.
         """
-        fields = vars(self)
-        if strange := sorted(values.keys() - fields.keys()):
-            raise ValueError(f"{type(self).__name__} has no field {strange[0]!r}, allowed are {', '.join(fields)}")
-        changed = type(self)()
-        changed.__dict__.update(fields | values)
+        if strange := sorted(values.keys() - self.values.keys()):
+            allowed = ", ".join(self.values)
+            raise ValueError(f"{self.__class__.__name__} has no field {strange[0]!r}, allowed are {allowed}")
+        changed = copy(self)
+        changed._set(values)
         return changed
 
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"{self.__class__.__name__} is immutable, .but({name}=...) returns another")
 
-@cache
-def changes_of(design: type) -> Mapping[str, KafkaChange[Any]]:
-    """The changes of a record's fields, by field: declared in the class, or in the fields' annotations."""
-    if issubclass(design, Releases):
-        return {name: its for name, its in vars(design).items() if isinstance(its, KafkaChange)}
-    hints = get_type_hints(design, include_extras=True)
-    found = {name: getattr(hint, "__metadata__", ()) for name, hint in hints.items()}
-    return {name: said[-1] for name, said in found.items() if said and isinstance(said[-1], KafkaChange)}
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"{self.__class__.__name__} is immutable")
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, self.__class__) and self.values == other.values
 
-def values_at(design: type, release: str) -> dict[str, Any]:
-    """The values of a record's change fields in a release.
+    def __hash__(self) -> int:
+        return hash(tuple(self.values.values()))
 
-    Raises:
-        UnknownRelease: there is no such release.
-    """
-    then = Release(release)
-    return {name: change.at(then) for name, change in changes_of(design).items()}
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}({', '.join(f'{name}={value!r}' for name, value in self.values.items())})"
 
 
 _ORDERED: Final = [release for releases in EXACT.values() for release in releases]

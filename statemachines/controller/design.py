@@ -16,12 +16,10 @@ the two together in three ways (`Election`):
 """
 
 from collections.abc import Iterable
-from typing import Annotated, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch
-from statemachines.changes import elections
-from statemachines.changes.change import values_at
-from statemachines.changes.elections import Election
+from statemachines.changes.elections import Election, ElectionChanges
 from statemachines.controller.agenda import CREATES, IDLE, NO_REQUESTS, REGISTERS, STOPPED, Agenda, ControllerStep
 from statemachines.controller.failover import failover, steps_of
 from statemachines.controller.threads import HANDLING, LEADER_AND_ISR, MAYBE_RESIGN, ControllerEvent, Threads
@@ -50,7 +48,6 @@ __all__ = [
     "Threads",
     "accepts_controller_epoch",
     "agendas",
-    "design_of",
     "failover_of",
     "is_repeated",
     "least_failover",
@@ -115,42 +112,27 @@ INCREMENT: Final = Agenda((ControllerStep.ReadEpoch, ControllerStep.IncrementEpo
 """The start of a failover that is not part of the multi. [readControllerEpochFromZooKeeper, until 2.0]"""
 
 
-class Design(NamedTuple):
-    """The behaviour of a release, where releases differ; by default of the newest.
+class Design(ElectionChanges):
+    """The behaviour of a release, where releases differ. A field that is a change is a switch of the specifications.
 
-    A field that is a change is a switch of the specifications.
-    """
-
-    epoch_update: Annotated[Election, elections.EPOCH_UPDATE] = elections.EPOCH_UPDATE.now
-    threads: Annotated[Threads, elections.THREADS] = elections.THREADS.now
-    fence_zk: Annotated[bool, elections.FENCE_ZK] = elections.FENCE_ZK.now
-    conditional_increment: Annotated[bool, elections.CONDITIONAL_INCREMENT] = elections.CONDITIONAL_INCREMENT.now
-    skip_if_self: Annotated[bool, elections.SKIP_IF_SELF] = elections.SKIP_IF_SELF.now
-    listener_guard: Annotated[bool, elections.LISTENER_GUARD] = elections.LISTENER_GUARD.now
-    reinit_only_if_expired: Annotated[bool, elections.REINIT_ONLY_IF_EXPIRED] = elections.REINIT_ONLY_IF_EXPIRED.now
-    ephemeral_owner_check: Annotated[bool, elections.EPHEMERAL_OWNER_CHECK] = elections.EPHEMERAL_OWNER_CHECK.now
-    registers_again: Annotated[bool, elections.REGISTERS_AGAIN] = elections.REGISTERS_AGAIN.now
-    replace_registration: Annotated[bool, elections.REPLACE_REGISTRATION] = elections.REPLACE_REGISTRATION.now
-    broker_epoch: Annotated[bool, elections.BROKER_EPOCH] = elections.BROKER_EPOCH.now
-    ghost_check: Annotated[bool, elections.GHOST_CHECK] = elections.GHOST_CHECK.now
-    resign_on_move: Annotated[bool, elections.RESIGN_ON_MOVE] = elections.RESIGN_ON_MOVE.now
-    elect_if_none: Annotated[bool, elections.ELECT_IF_NONE] = elections.ELECT_IF_NONE.now
-    failover: Agenda = LEADER_AND_ISR
-    """The requests of a controller that has been elected. If they end with `ControllerStep.Started`, `elect` catches
-    their errors."""
-    state: ZkPath = PARTITION_STATE
-    """The path of the partition's state that a controller writes."""
-    looks_again: bool = False
-    """A broker whose request was refused checks whether its own lost reply caused that."""
-
-
-def design_of(release: str) -> Design:
-    """The design of a release. Like every release, it checks its own effect if a reply may have been lost.
+    Args:
+        release: by default the newest, but with the failover of one partition, and without `looks_again`.
 
     Raises:
-        ValueError: there is no such release.
+        UnknownRelease: there is no such release.
     """
-    return Design(**values_at(Design, release), looks_again=True, failover=steps_of(failover(release)))
+
+    failover: Agenda
+    """The requests of a controller that has been elected. If they end with `ControllerStep.Started`, `elect` catches
+    their errors."""
+    state: ZkPath
+    """The path of the partition's state that a controller writes."""
+    looks_again: bool
+    """A broker whose request was refused checks whether its own lost reply caused that. In every release it does."""
+
+    def __init__(self, release: str | None = None) -> None:
+        steps = LEADER_AND_ISR if release is None else steps_of(failover(release))
+        super().__init__(release, failover=steps, state=PARTITION_STATE, looks_again=release is not None)
 
 
 def failover_of(design: Design) -> Agenda:

@@ -36,7 +36,7 @@ from statemachines.controller.alter_partition import AlterPartitionResponse
 from statemachines.controller.calls import Call, EventFailure, EventWaiting, call
 from statemachines.controller.change_handlers import RegisteredHandlers
 from statemachines.controller.context import ControllerContext
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.controller_process import Answer, ControllerProcess, of_thread
 from statemachines.controller.design import (
     BROKER_IDS,
@@ -45,7 +45,6 @@ from statemachines.controller.design import (
     NO_BROKER,
     Design,
     Threads,
-    design_of,
 )
 from statemachines.controller.election import ElectingController
 from statemachines.controller.event_driver import BrokerChannels
@@ -102,7 +101,7 @@ class KafkaController(ElectingController):
         increments = tuple(
             do for do in design.failover if do in (ControllerStep.ReadEpoch, ControllerStep.IncrementEpoch)
         )
-        super().__init__(design._replace(failover=Agenda((*increments, *FAILOVER))), zookeeper, broker)
+        super().__init__(design.but(failover=Agenda((*increments, *FAILOVER))), zookeeper, broker)
         self.events = events
         self.context: ControllerContext = events.context
         self.handlers = RegisteredHandlers(self.context, design.threads)
@@ -507,6 +506,6 @@ def kafka_controller(
     Raises:
         ValueError: there is no such release.
     """
-    design: ControlDesign = control_design_of(release)
+    design: ControlDesign = ControlDesign(release)
     events = event_processor(broker, send, design=design, channels=channels, log=log)
-    return controller(design_of(release), zookeeper, broker, events, ask, answer)
+    return controller(Design(release), zookeeper, broker, events, ask, answer)

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from statemachines.controller.agenda import IDLE, STOPPED, Agenda, ControllerStep
-from statemachines.controller.design import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads, design_of
+from statemachines.controller.design import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads
 from statemachines.controller.threads import HANDLING, REGISTER, ControllerEvent
 from statemachines.drawing.graphviz import (
     FONT_SIZE,
@@ -138,7 +138,7 @@ def picture_of(release: str, moves: Iterable[Transition]) -> Picture:
     shown = [
         each for each in moves if each.source != each.target or each.source.is_zk_event_thread or each.source.agenda
     ]
-    rows = _rows(design_of(release))
+    rows = _rows(Design(release))
     names, requests_in_order = list(dict.fromkeys(name for name, _ in rows)), list(ControllerStep)
     places = list(dict.fromkeys(place for each in shown for place in (each.source, each.target)))
 

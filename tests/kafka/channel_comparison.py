@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from election.ids import BrokerId
 from statemachines.controller.channel_manager import ControllerChannelManager, Delivery, RequestNotSent
 from statemachines.controller.context import ControllerContext
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
@@ -171,7 +171,7 @@ class Channels:
 
     def __init__(self, kind: type[ControllerChannelManager], release: str) -> None:
         self._not_sent: list[RequestNotSent] = []
-        design = control_design_of(release)
+        design = ControlDesign(release)
         self._manager = kind(ControllerContext(), design=design, log=self._not_sent.append)
         self._stopped: set[BrokerId] = set()
         self._holding: set[BrokerId] = set()

@@ -11,7 +11,7 @@ from spec.kafka.pure import SHARED, PureCalls, protocol
 from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition
 from statemachines.broker.metadata_cache import InMemoryMetadata
 from statemachines.broker.replica_manager import Fetching, LeadershipChange, LogFailure, ReplicaManager
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import ControlResponse, UpdateMetadataResponse
 from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
@@ -111,7 +111,7 @@ def as_of(release: str, sequence: Iterable[Command]) -> list[Command]:
 def _as_of(release: str, command: Command) -> Command:
     if not isinstance(command, Receive):
         return command
-    request, design = command.request, control_design_of(release)
+    request, design = command.request, ControlDesign(release)
     if not design.broker_epoch:
         request = request._replace(brokerEpoch=UNKNOWN_BROKER_EPOCH)
     if isinstance(request, LeaderAndIsrRequest) and Release(release) < LEADER_LOOKED_UP:
@@ -208,7 +208,7 @@ def with_other(rule: str) -> Kinds:
         def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             changed: dict[str, Any] = {rule: not getattr(self.design, rule)}
-            self.design = self.design._replace(**changed)
+            self.design = self.design.but(**changed)
 
     return Kinds(manager=TurnedRound)
 
@@ -236,7 +236,7 @@ class Receiver:
         self.manager = kinds.manager(
             BROKER,
             self.cache,
-            design=control_design_of(release),
+            design=ControlDesign(release),
             is_shutting_down=lambda: self.is_shutting_down,
         )
         self.broker_epoch = BROKER_EPOCH

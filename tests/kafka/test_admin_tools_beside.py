@@ -18,8 +18,8 @@ from election.replica_placement import create_new_partitions_assignment
 from spec.kafka.admin_tools_beside import ACTIONS, Action, AdminToolsBeside, Situation, actions_of
 from spec.kafka.scripted_cluster import Disagreement
 from spec.kafka.state_machines_beside import RELEASES
-from statemachines.admin import AdminDesign, admin_design_of
-from statemachines.changes.change import Compared, changes_of
+from statemachines.changes.administration import AdminDesign
+from statemachines.changes.change import Compared
 from statemachines.cluster import Cluster
 from tests.kafka.admin_actions import AdminDrawing
 from tests.kafka.conftest import RELEASE, RealControllers
@@ -72,7 +72,7 @@ def test_what_administrators_do_equals_kafkas_in_each_release(
 
 def test_each_change_that_is_compared_is_turned_round_below() -> None:
     """In some release."""
-    compared = {name for name, its in changes_of(AdminDesign).items() if Compared.Tools in its.provenance.compared}
+    compared = {name for name, its in AdminDesign.changes.items() if Compared.Tools in its.compared}
     assert compared == {change for changes in TURNED.values() for change in changes}
 
 
@@ -108,8 +108,8 @@ def test_a_change_turned_round_is_contradicted(
     real_controllers: RealControllers, release: str, change: str, first_seed: int
 ) -> None:
     """A release does not have a change that it has, or has one that it has not."""
-    design = admin_design_of(release)
-    turned = design._replace(**{change: not getattr(design, change)})
+    design = AdminDesign(release)
+    turned = design.but(**{change: not getattr(design, change)})
 
     def ours(release: str, situation: Situation) -> AdminToolsBeside:
         return AdminToolsBeside(release, situation, turned)

@@ -17,8 +17,8 @@ import pytest
 
 from spec.kafka import controller_beside, idle_controller_beside, state_machines_beside
 from spec.kafka.scripted_cluster import ControlCommand
-from statemachines.changes.change import Compared, changes_of
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.changes.change import Compared
+from statemachines.controller.control_design import ControlDesign
 from tests.kafka.conftest import RealControllers
 from tests.kafka.control_sequences import Drawing
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing, SettledDrawing
@@ -108,11 +108,11 @@ def turned_round(rule: str) -> Callable[[str], ControlDesign]:
     """The designs of all releases, each with this rule reversed."""
 
     def design_of(release: str) -> ControlDesign:
-        design = control_design_of(release)
+        design = ControlDesign(release)
         changed: dict[str, Any] = {rule: another(getattr(design, rule))}
         if rule == "metadata_first":  # this rule is the order of a list
             changed["failover"] = ()
-        return design._replace(**changed)
+        return design.but(**changed)
 
     return design_of
 
@@ -142,7 +142,7 @@ def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
 ) -> None:
     """By at least one release when reversed; by none as it is."""
     side = SIDES[classes]
-    left = {rule for rule, change in changes_of(ControlDesign).items() if classes in change.provenance.compared}
+    left = {rule for rule, change in ControlDesign.changes.items() if classes in change.compared}
     for release in side.releases:
         drawn = (
             side.drawing(Random(f"{SEED} {number}").randrange, release).sequence(LENGTH)
@@ -152,7 +152,7 @@ def test_each_rule_that_is_compared_is_contradicted_when_turned_round(
         assert not contradicted(side, release, seen)
         for rule in sorted(left):
             with monkeypatch.context() as changing:
-                changing.setattr(side.module, "control_design_of", turned_round(rule))
+                changing.setattr(side.module, "ControlDesign", turned_round(rule))
                 if contradicted(side, release, seen):
                     left.remove(rule)
         if not left:

@@ -13,7 +13,7 @@ import pytest
 from spec.kafka.data_plane_beside import RELEASES, Case, Command, DataPlane, Step, command
 from spec.kafka.scripted_cluster import Disagreement
 from spec.kafka.stepped_brokers import SteppedBrokers
-from statemachines.changes.change import Compared, changes_of
+from statemachines.changes.change import Compared
 from statemachines.changes.replicating import ReplicationDesign
 from tests.kafka.conftest import RELEASE, of_each_release
 from tests.kafka.data_plane_drawing import Drawing
@@ -343,7 +343,7 @@ def test_a_leader_that_missed_an_epoch_acknowledges_what_its_follower_has_cut(re
 def test_each_rule_that_is_compared_is_contradicted_somewhere() -> None:
     """All are, but for the lag time, which each case chooses, and for rules known by the source."""
     contradicted = {rule for rules in TURNED.values() for rule in rules} | STORIES.keys()
-    rules = changes_of(ReplicationDesign)
-    assert contradicted == {rule for rule, its in rules.items() if Compared.DataPlane in its.provenance.compared}
+    rules = ReplicationDesign.changes
+    assert contradicted == {rule for rule, its in rules.items() if Compared.DataPlane in its.compared}
     by_source = {"answer_on_stop", "expire_twice", "keep_overrides", "look_up_partition", "truncate_removed"}
     assert rules.keys() - contradicted == by_source | {"replica_lag_time_max_ms"}

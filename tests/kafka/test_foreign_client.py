@@ -146,7 +146,7 @@ class ReadsNone(OnePartitionController):
     """In every release data that name no broker count as no node."""
 
     def _controller_id(self, me: ControllerProcess) -> Any:
-        barrier = self.design._replace(threads=Threads.barrier)
+        barrier = self.design.but(threads=Threads.barrier)
         return OnePartitionController(barrier, self.zookeeper, self.broker)._controller_id(me)
 
 

@@ -19,7 +19,7 @@ from spec.kafka import controller_beside
 from spec.kafka.idle_controller_beside import RELEASES, IdleControllerBeside
 from spec.kafka.scripted_cluster import ControlCommand, path_of
 from statemachines.controller.calls import Call, Calls
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_controller import KafkaController
@@ -254,8 +254,8 @@ def test_an_event_of_a_reassignment_holds_nothing(
     for release in WITH_QUEUE:
         ours = compare_all(real_controllers, [REPLACED], release)
         assert ours.context.state.partition_assignments[TopicPartition("c", 15)].replicas == (2, 4)
-    carries = control_design_of("0.11.0.3")._replace(carry_reassignment=True)
-    monkeypatch.setattr(controller_beside, "control_design_of", lambda release: carries)
+    carries = ControlDesign("0.11.0.3").but(carry_reassignment=True)
+    monkeypatch.setattr(controller_beside, "ControlDesign", lambda release: carries)
     assert differs_in_effect(real_controllers, REPLACED, IdleControllerBeside("0.11.0.3"))
 
 

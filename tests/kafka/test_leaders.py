@@ -14,7 +14,7 @@ import pytest
 from statemachines.broker.in_sync_replicas import UNKNOWN_OFFSET, may_expire
 from statemachines.broker.log.leader_epochs import EpochEndOffset, LeaderEpochs
 from statemachines.broker.log.truncation import diverging_epoch
-from statemachines.changes.receiving import SHRINK_WITH_UNASSIGNED
+from statemachines.changes.receiving import ReceivingChanges
 from statemachines.changes.truncating import LOG_START_FIRST, SKIP_DIVERGING_FETCH
 from statemachines.messages.control_requests import LeaderAndIsrPartitionState, LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
@@ -164,7 +164,7 @@ def test_an_isr_member_that_is_not_a_replica(receivers: Receivers, release: str)
         ((*_, after),) = seen(receivers(release), [case])
         looked_at = []
         for name in after["led"]:
-            if not may_expire(isrs[name], BROKER, replicas, SHRINK_WITH_UNASSIGNED.at(release)):
+            if not may_expire(isrs[name], BROKER, replicas, ReceivingChanges.shrink_with_unassigned.at(release)):
                 break
             looked_at.append(name)
         assert after["asked"] == {name: [BROKER] for name in looked_at}

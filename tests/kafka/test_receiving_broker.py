@@ -28,7 +28,7 @@ from hypothesis import given, settings
 from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
-from statemachines.changes.change import Compared, changes_of
+from statemachines.changes.change import Compared
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import accepts_controller_epoch
 from statemachines.messages.control_requests import (
@@ -75,7 +75,7 @@ CHOICES = 512
 DAILY = ("2.8.2", "2.0.1")
 """The older releases that always run, not only in long tests."""
 OLDER_OR_LONG = [release if release in DAILY else pytest.param(release, marks=pytest.mark.long) for release in OLDER]
-COMPARED = {rule for rule, its in changes_of(ControlDesign).items() if Compared.Receiver in its.provenance.compared}
+COMPARED = {rule for rule, its in ControlDesign.changes.items() if Compared.Receiver in its.compared}
 """The rules that Kafka must contradict when they are reversed."""
 LONG = int(os.environ.get("RECEIVER_SEQUENCES", 500))
 """The number of sequences in the long test."""

@@ -373,7 +373,7 @@ class StopsOneByOne(ControllerBrokerRequestBatch):
     """Replicas that keep their logs also stop one by one, as in 1.1."""
 
     def _parted(self, states: Any) -> Any:
-        self.design = self.design._replace(stop_replica_grouping=Stops.behind_empty)
+        self.design = self.design.but(stop_replica_grouping=Stops.behind_empty)
         return super()._parted(states)
 
 

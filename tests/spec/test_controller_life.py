@@ -12,7 +12,7 @@ from spec.controller_life import transitions, transitions_with
 from spec.systems.controller import ControllerLife
 from statemachines.controller.agenda import IDLE, STOPPED, Agenda, ControllerStep
 from statemachines.controller.controller_process import Answer, ControllerProcess
-from statemachines.controller.design import STARTUP, Threads, agendas, design_of, listener_agendas
+from statemachines.controller.design import STARTUP, Design, Threads, agendas, listener_agendas
 from statemachines.controller.one_partition import OnePartitionController
 from statemachines.controller.threads import HANDLING, MAYBE_RESIGN, ControllerEvent
 from statemachines.drawing.controller_diagram import At, Transition
@@ -43,7 +43,7 @@ def places(found: Iterable[Transition]) -> set[Agenda]:
 def test_a_design_is_that_of_the_system(release: str) -> None:
     """The picture, the rows and the moves of a release belong to one design."""
     system: Any = ControllerLife(**ControllerLife.releases[release], ephemeral_outlives_session=True, registrations=1)
-    assert design_of(release) == system.design
+    assert Design(release) == system.design
 
 
 @each_generation
@@ -62,7 +62,7 @@ def test_larger_bounds_add_no_changes(release: str) -> None:
 @each_generation
 def test_every_agenda_is_reached(release: str) -> None:
     """A thread reaches exactly the agendas in the domain, except the listed ones."""
-    its = design_of(release)
+    its = Design(release)
     possible = {*agendas(its), *listener_agendas(its)}
     assert possible - places(transitions(release)) == {Agenda((ControllerStep.Started,))} | NEVER[release]
     assert places(transitions(release)) <= possible
@@ -78,7 +78,7 @@ def test_every_path_continues(release: str) -> None:
 
 def test_facts_of_the_newest_release() -> None:
     """The moves of known bugs are present: in B22 it takes office without a failover, in B24 it does nothing."""
-    its = design_of("3.9")
+    its = Design("3.9")
     found = transitions("3.9")
     idle, controller = At(IDLE), At(IDLE, active=True)
     election = Agenda((ControllerStep.ReadEpoch, ControllerStep.RegisterController, *its.failover))

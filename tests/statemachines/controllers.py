@@ -15,7 +15,7 @@ def without_fixes_of_2_2(
 ) -> Design:
     """A design that does not check registrations, unless a field says so."""
     plain: dict[str, Any] = {"ephemeral_owner_check": False, "broker_epoch": False, **fields}
-    return Design(epoch_update, threads, **plain)
+    return Design().but(epoch_update=epoch_update, threads=threads, **plain)
 
 
 DESIGNS: Final = {

@@ -78,14 +78,14 @@ def set_up() -> ZooKeeper:
 
 def whole(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
     """The controller of a broker that looks again, with a whole failover."""
-    design = RELEASE[release]._replace(failover=steps_of(failover(release)), looks_again=True)
-    return OnePartitionController(design._replace(**changes), zookeeper, broker)
+    design = RELEASE[release].but(failover=steps_of(failover(release)), looks_again=True)
+    return OnePartitionController(design.but(**changes), zookeeper, broker)
 
 
 def short(zookeeper: ZooKeeper, broker: int = 0, release: str = "2.1", **changes: Any) -> OnePartitionController:
     """The controller of a broker that never doubts a reply, with a single write as failover."""
-    design = RELEASE[release]._replace(failover=least_failover(RELEASE[release]))
-    return OnePartitionController(design._replace(**changes), zookeeper, broker)
+    design = RELEASE[release].but(failover=least_failover(RELEASE[release]))
+    return OnePartitionController(design.but(**changes), zookeeper, broker)
 
 
 def heard(release: str, *events: Queued) -> dict[str, Any]:

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 from itertools import pairwise
 from pathlib import Path
-from typing import get_type_hints
+from typing import Any
 
 import pytest
 
 from spec.kafka import controller_beside, data_plane_beside, idle_controller_beside, state_machines_beside
-from statemachines.changes import CHANGES, control, elections, receiving, truncating
+from statemachines.changes import CHANGES, truncating
+from statemachines.changes.administration import AdminDesign
 from statemachines.changes.change import (
     Compared,
     KafkaChange,
-    Line,
-    Provenance,
+    Releases,
     always,
-    changes_of,
     proposed,
     since,
     until,
 )
 from statemachines.changes.replicating import ReplicationDesign
-from statemachines.controller.control_design import ControlDesign, control_design_of
-from statemachines.controller.design import Design, design_of
+from statemachines.controller.control_design import ControlDesign
+from statemachines.controller.design import Design
 from statemachines.releases import EXACT, RELEASES, UnknownRelease, numbers
 from tests.rows import rows
 
@@ -86,7 +86,7 @@ def test_an_invalid_release_is_refused() -> None:
          "It is so (1.0 to 3.0)."),
         (KafkaChange(sentence="It is so", before=True, since={"1.1.0": False, "2.0.1": True}),
          "It is so (not from 1.1 to 2.0.0)."),
-        (control.COUNT_UNCLEAN_ELECTIONS,
+        (ControlDesign.count_unclean_elections,
          "An election of a leader that was not in sync is counted [UncleanLeaderElectionsPerSec] (not in 1.1.0, "
          "KAFKA-6752)."),
         (KafkaChange(sentence="How it is", before="a", since={"1.0.0": "b"}), "How it is."),
@@ -101,6 +101,42 @@ def test_the_release_that_gave_a_value_for_good() -> None:
     """None if the value was there from the beginning."""
     assert (TWICE.first(True), TWICE.first(False)) == ("3.0.1", "2.8")
     assert (until("2.2.0", "It is").first(True), always("It is").first(True)) == (None, None)
+
+
+# Their values in a release.
+
+
+@rows("design", [Design, ControlDesign, AdminDesign, ReplicationDesign])
+def test_a_design_is_a_value(design: Any) -> None:
+    """It can be compared, be an element of a set, go to another process, and not be changed."""
+    newest, oldest = design(NEWEST), design(OLDEST)
+    assert len({newest, oldest, design(NEWEST), pickle.loads(pickle.dumps(oldest))}) == 2
+    assert oldest.but(**newest.values) == newest != oldest.but()
+    name = next(iter(design.changes))
+    with pytest.raises(AttributeError, match=rf"{design.__name__} is immutable, .but\({name}=...\)"):
+        setattr(newest, name, False)
+    with pytest.raises(AttributeError, match=f"{design.__name__} is immutable"):
+        delattr(newest, name)
+    assert newest == design(NEWEST)
+
+
+def test_equal_values_of_other_changes_differ() -> None:
+    """As the classes do."""
+
+    class One(Releases):
+        fenced = since("2.1.0", "It is fenced")
+
+    class Other(Releases):
+        fenced = since("2.1.0", "It is fenced")
+
+    assert One() != Other()
+    assert repr(One("2.0")) == "One(fenced=False)"
+
+
+def test_an_unknown_field_is_refused() -> None:
+    """With those that there are."""
+    with pytest.raises(ValueError, match="AdminDesign has no field 'fence_zk', allowed are number_from_zero, "):
+        AdminDesign().but(fence_zk=False)
 
 
 # All records.
@@ -118,7 +154,7 @@ def test_each_names_exact_releases_in_order_and_changes_something_in_each(record
 
 def test_shared_fields_are_one_record() -> None:
     """With one name."""
-    one, other = changes_of(Design), changes_of(ControlDesign)
+    one, other = Design.changes, ControlDesign.changes
     assert one.keys() & other.keys() == {"fence_zk", "broker_epoch"}
     assert all(one[name] is other[name] for name in one.keys() & other.keys())
 
@@ -126,29 +162,28 @@ def test_shared_fields_are_one_record() -> None:
 def test_every_field_that_releases_differ_in_is_a_record() -> None:
     """Except the table, the failover, and fields that no release sets."""
     for design in (Design, ControlDesign):
-        hints = get_type_hints(design, include_extras=True)
-        assert hints.keys() - changes_of(design).keys() <= {
+        assert design().values.keys() - design.changes.keys() <= {
             *("failover", "resignation", "state", "looks_again", "replica_table")
         }
 
 
 def test_the_default_release_is_the_newest() -> None:
     """In both designs."""
-    for name in changes_of(Design):
-        assert getattr(Design(), name) == getattr(design_of(NEWEST), name)
-    for name in changes_of(ControlDesign):
-        assert getattr(ControlDesign(), name) == getattr(control_design_of(NEWEST), name)
+    for name in Design.changes:
+        assert getattr(Design(), name) == getattr(Design(NEWEST), name)
+    for name in ControlDesign.changes:
+        assert getattr(ControlDesign(), name) == getattr(ControlDesign(NEWEST), name)
 
 
 @rows(
     "recorded, before, first",
     [
-        (elections.REINIT_ONLY_IF_EXPIRED, "2.7.2", "2.8.0"),
-        (elections.REINIT_ONLY_IF_EXPIRED, "3.0.0", "3.0.1"),
-        (control.COUNT_UNCLEAN_ELECTIONS, "1.1.0", "1.1.1"),
-        (control.REBALANCE_TOGETHER, "2.0.0", "2.0.1"),
-        (control.ALLOW_REQUEUED_DELETION, "3.2.0", "3.2.1"),
-        (receiving.STOP_AT_SAME_EPOCH, "3.4.0", "3.4.1"),
+        (Design.reinit_only_if_expired, "2.7.2", "2.8.0"),
+        (Design.reinit_only_if_expired, "3.0.0", "3.0.1"),
+        (ControlDesign.count_unclean_elections, "1.1.0", "1.1.1"),
+        (ControlDesign.rebalance_together, "2.0.0", "2.0.1"),
+        (ControlDesign.allow_requeued_deletion, "3.2.0", "3.2.1"),
+        (ControlDesign.stop_at_same_epoch, "3.4.0", "3.4.1"),
         (truncating.JOIN_AT_EPOCH_START, "2.0.0", "2.0.1"),
     ],
 )
@@ -162,22 +197,20 @@ def test_releases_of_a_line_differ(recorded: KafkaChange[bool], before: str, fir
 
 def test_each_rule_has_evidence() -> None:
     """Or it is a proposal: then no release has it."""
-    for rule, recorded in {**changes_of(ControlDesign), **changes_of(ReplicationDesign)}.items():
-        rests_on = recorded.provenance
-        is_proposed = rests_on.proposed_by is not None
-        assert is_proposed is not bool(rests_on.compared or rests_on.by_source), rule
+    for rule, recorded in {**ControlDesign.changes, **ReplicationDesign.changes}.items():
+        is_proposed = recorded.proposed_by is not None
+        assert is_proposed is not bool(recorded.compared or recorded.by_source), rule
     for rule, recorded in CHANGES.items():
-        if recorded.provenance.proposed_by is not None:
+        if recorded.proposed_by is not None:
             assert not any(recorded.at(release) for release in EVERY), rule
 
 
 def test_a_value_of_no_compared_class_is_by_source() -> None:
     """A change that is only compared needs classes of both kinds: with the rule, and without it."""
-    for rule, recorded in {**changes_of(ControlDesign), **changes_of(ReplicationDesign)}.items():
-        rests_on = recorded.provenance
-        run = {release for classes in rests_on.compared for release in RUN[classes]}
+    for rule, recorded in {**ControlDesign.changes, **ReplicationDesign.changes}.items():
+        run = {release for classes in recorded.compared for release in RUN[classes]}
         ways = {recorded.at(release) for release in run}
-        assert ways == {False, True} or rests_on.by_source or rests_on.proposed_by, rule
+        assert ways == {False, True} or recorded.by_source or recorded.proposed_by, rule
 
 
 def test_cited_tests_exist() -> None:
@@ -188,7 +221,7 @@ def test_cited_tests_exist() -> None:
 def test_a_change_by_source_has_a_line_before_and_one_since() -> None:
     """Of the exact releases that changed it."""
     for name, recorded in CHANGES.items():
-        tags = [line.tag for line in recorded.provenance.by_source]
+        tags = [line.tag for line in recorded.by_source]
         assert tags == sorted(tags, key=numbers), name
         if tags:
             assert set(recorded.since) <= set(tags), name
@@ -198,24 +231,8 @@ def test_a_change_by_source_has_a_line_before_and_one_since() -> None:
 def test_a_line_can_be_looked_up() -> None:
     """It has a file of Kafka's, a method and a number."""
     for recorded in CHANGES.values():
-        for line in recorded.provenance.by_source:
+        for line in recorded.by_source:
             assert re.fullmatch(r"\d+(\.\d+){2,3}", line.tag), line
             assert re.fullmatch(r"[A-Z]\w+\.(scala|java)", line.file), line
             assert re.fullmatch(r"[A-Za-z]\w+", line.method), line
             assert line.number > 0
-
-
-@rows(
-    "rests_on, words",
-    [
-        (Provenance(by_source=(Line("3.5.0", "ReplicaManager.scala", "stopReplicas", 410),)),
-         "by source: stopReplicas, ReplicaManager.scala 410, 3.5.0"),
-        (Provenance((Compared.WholeController,)),
-         "compared with Kafka's classes by spec/kafka/controller_beside.py. the release by ticket"),
-        (Provenance(proposed_by="KAFKA-14808"), "proposed by KAFKA-14808"),
-        (Provenance(), "the release by ticket"),
-    ],
-)  # fmt: skip
-def test_provenance_prints_as_text(rests_on: Provenance, words: str) -> None:
-    """If only the ticket names the release, it says so."""
-    assert str(rests_on) == words

@@ -23,6 +23,7 @@ from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.election import ElectingController
 from statemachines.controller.failover import Stage
+from statemachines.controller.failover_calls import ControllerFailover
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.zookeeper.tree import Operation, SetData
@@ -202,8 +203,13 @@ class TellsOfBrokersAfterLeaders(ControlDesign):
     failover_steps = exchanged(FAILOVER, stages.METADATA_2_2, stages.RSM_2_3)
 
 
-class KeepsItsContext(ControlDesign):
-    resignation = without(RESIGNATION, stages.RESET_CONTEXT)
+RESIGNS = ControllerFailover.on_controller_resignation
+
+
+class KeepsItsContext(ControllerFailover):
+    def on_controller_resignation(self) -> None:
+        self.design = self.design.but(resignation=without(RESIGNATION, stages.RESET_CONTEXT))
+        RESIGNS(self)
 
 
 ELECTED = PartitionStateMachine._elected

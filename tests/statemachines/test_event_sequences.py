@@ -19,7 +19,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import registration
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine, ReplicaStep
@@ -272,7 +272,7 @@ def test_invariants_hold_in_long_sequences(release: str) -> None:
     @settings(max_examples=30, deadline=None)
     @given(st.lists(commands(LARGE), min_size=20, max_size=60))
     def test(sequence: list[Command]) -> None:
-        run(Turbulence(control_design_of(release), LARGE), sequence)
+        run(Turbulence(ControlDesign(release), LARGE), sequence)
 
     test()
 
@@ -285,7 +285,7 @@ def test_invariants_hold_in_older_releases(release: str) -> None:
     @settings(max_examples=30, deadline=None)
     @given(st.lists(commands(), max_size=15))
     def test(sequence: list[Command]) -> None:
-        run(Turbulence(control_design_of(release)), sequence)
+        run(Turbulence(ControlDesign(release)), sequence)
 
     test()
 
@@ -297,7 +297,7 @@ def test_isrs_have_members_in_older_releases_too(release: str) -> None:
     @settings(max_examples=30, deadline=None)
     @given(st.lists(commands().filter(lambda command: command.name != "bounce"), max_size=12))
     def test(sequence: list[Command]) -> None:
-        cluster = Turbulence(control_design_of(release))
+        cluster = Turbulence(ControlDesign(release))
         for command in sequence:
             command.happen(cluster)
             isr_not_empty(cluster)

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from statemachines.controller.design import design_of
+from statemachines.controller.design import Design
 from statemachines.controller.failover import failover, resignation
 from statemachines.drawing.controller_diagram import picture_of
 from statemachines.releases import EXACT, RELEASES, Release, UnknownRelease, line_of
@@ -61,7 +61,7 @@ def test_every_entry_point_refuses_an_invalid_release(name: str) -> None:
     """Tables, lists of steps and pictures share one list of releases."""
     asks: list[Callable[[str], object]] = [
         *(Release, PARTITION.at, REPLICA.at),
-        *(failover, resignation, design_of, lambda name: picture_of(name, ())),
+        *(failover, resignation, Design, lambda name: picture_of(name, ())),
     ]
     for ask in asks:
         with pytest.raises(UnknownRelease):

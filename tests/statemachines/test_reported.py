@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from statemachines import Cluster
-from statemachines.admin import admin_design_of
+from statemachines.changes.administration import AdminDesign
 from statemachines.cluster import NotReached
 from statemachines.cluster_history import Failed
 from statemachines.cluster_steps import AdvanceController, ChangeIsr, TakeRequest
@@ -333,7 +333,7 @@ def test_the_default_for_unclean_elections_is_the_releases(release: str) -> None
         cluster = with_topic(release, (2, 3), unclean=unclean)
         leave_only_3(cluster)
         led.append(cluster.partition("t", 0).leader == 3)
-    assert led == [admin_design_of(release).unclean_by_default, False, True]
+    assert led == [AdminDesign(release).unclean_by_default, False, True]
 
 
 @rows("release, restarted, at_once", [("1.0", True, False), ("1.1", False, False), ("2.0", False, True)])

@@ -35,7 +35,7 @@ from spec.language.state import Values
 from spec.systems.cluster import ANSWERS, LEADERS, TOPIC, ClusterState
 from spec.systems.partitions import Partitions
 from statemachines.controller.calls import Call
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.partition_state_machine import PartitionStateChange
 from statemachines.controller.replica_state_machine import ReplicaStateChange
 from statemachines.messages.control_requests import ControlRequest
@@ -85,8 +85,8 @@ class Verbatim(Partitions[Any]):
     @cached_property
     def design(self) -> ControlDesign:  # type: ignore[override]  # it is just as read-only there
         """The system's, with the release's form and grouping of StopReplica, and its number of reads of configs."""
-        said = control_design_of(self.line)
-        return super().design._replace(
+        said = ControlDesign(self.line)
+        return super().design.but(
             fence_stop=said.fence_stop,
             stop_replica_grouping=said.stop_replica_grouping,
             read_config_once=said.read_config_once,

@@ -49,7 +49,7 @@ class ControlRequestsActions(ControlRequestsVariables):
     def controller(self, s: C) -> ControllerEventProcessor:
         """The controller that processes events. Its requests name a broker's life, see `ReceivingBrokersPart`."""
         context = self.context.of(s.context)
-        naming = self.design._replace(broker_epoch=True)
+        naming = self.design.but(broker_epoch=True)
         of_partitions, of_replicas, of_others = (
             self.request_batch(
                 CONTROLLER,

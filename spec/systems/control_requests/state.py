@@ -35,7 +35,7 @@ from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from spec.systems.cluster import CONTROLLER, TOPIC, TOPIC_PATH, Crashes
 from statemachines.broker.replica_manager import ReplicaManager
 from statemachines.controller.channel_manager import ControllerChannelManager
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
@@ -207,25 +207,25 @@ class ControlRequestsVariables(Specification[C]):
 
     design: ControlDesign = switches(
         ControlDesign,
-        ByRelease(control_design_of),
+        ByRelease(ControlDesign),
         only=[
-            "metadata_first",
-            "broker_epoch",
-            "newer_broker_epoch",
-            "offline_on_failover",
-            "brokers_only_metadata",
-            "metadata_without_election",
-            "truncate_every_epoch",
-            "truncate_missed_epoch",
-            "notify_shutting_down",
-            "fence_stop",
-            "stop_at_same_epoch",
-            "skip_unreadable_config",
-            "epoch_after_log",
-            "read_back_isr",
-            "alter_partition",
-            "check_alter_epochs",
-            "live_isr_check",
+            ControlDesign.offline_on_failover,
+            ControlDesign.fence_stop,
+            ControlDesign.metadata_first,
+            ControlDesign.broker_epoch,
+            ControlDesign.newer_broker_epoch,
+            ControlDesign.truncate_every_epoch,
+            ControlDesign.truncate_missed_epoch,
+            ControlDesign.skip_unreadable_config,
+            ControlDesign.alter_partition,
+            ControlDesign.read_back_isr,
+            ControlDesign.check_alter_epochs,
+            ControlDesign.live_isr_check,
+            ControlDesign.stop_at_same_epoch,
+            ControlDesign.epoch_after_log,
+            ControlDesign.brokers_only_metadata,
+            ControlDesign.metadata_without_election,
+            ControlDesign.notify_shutting_down,
         ],
     )
 

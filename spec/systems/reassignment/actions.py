@@ -43,7 +43,7 @@ class ReassignmentActions(ReassignmentVariables[R]):
         """
         controller = super().controller(s)
         controller.reassignment_targets = s.reassignment_targets
-        controller.design = controller.design._replace(alter_partition=True)
+        controller.design = controller.design.but(alter_partition=True)
         return controller
 
     def advance(self, s: R, step: EventWaiting | EventDone) -> None:

@@ -15,7 +15,7 @@ from spec.parts.event_thread import stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables, notification_of
 from spec.parts.zookeeper import Znodes
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
-from statemachines.admin import AdminDesign, admin_design_of
+from statemachines.changes.administration import AdminDesign
 from statemachines.controller.alter_partition import AlteringPartitions
 from statemachines.controller.broker_changes import BrokerChanges
 from statemachines.controller.calls import (
@@ -30,7 +30,7 @@ from statemachines.controller.calls import (
     then,
     then_of,
 )
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.failover_calls import ControllerFailover
 from statemachines.controller.partition_reassignment import PartitionReassignment
@@ -217,23 +217,23 @@ class ReassignmentVariables(ClusterSpec[R]):
 
     design: ControlDesign = switches(
         ControlDesign,
-        ByRelease(control_design_of),
+        ByRelease(ControlDesign),
         only=[
-            "fence_zk",
-            "keep_last_isr",
-            "offline_on_failover",
-            "reset_context",
-            "kip_455",
-            "remember_epoch",
-            "trim_adding_removing",
-            "alter_partition",
-            "shrink_with_unassigned",
-            "clear_batch",
-            "keep_in_sync",
-            "keep_leader",
+            ControlDesign.fence_zk,
+            ControlDesign.keep_last_isr,
+            ControlDesign.offline_on_failover,
+            ControlDesign.alter_partition,
+            ControlDesign.reset_context,
+            ControlDesign.kip_455,
+            ControlDesign.remember_epoch,
+            ControlDesign.trim_adding_removing,
+            ControlDesign.shrink_with_unassigned,
+            ControlDesign.clear_batch,
+            ControlDesign.keep_in_sync,
+            ControlDesign.keep_leader,
         ],
     )
-    admin: AdminDesign = switches(AdminDesign, ByRelease(admin_design_of), only=["check_targets"])
+    admin: AdminDesign = switches(AdminDesign, ByRelease(AdminDesign), only=[AdminDesign.check_targets])
 
     @property
     def asks_for_isr(self) -> bool:

@@ -8,7 +8,7 @@ from spec.systems.replication.kip_279 import Kip279
 from spec.systems.replication.replicas import Leadership, Replicas
 from spec.systems.replication.under_one_epoch import UnderOneEpoch
 from statemachines.broker.log.leader_epochs import EpochEndOffset
-from statemachines.changes.receiving import TRUNCATE_EVERY_EPOCH
+from statemachines.changes.receiving import ReceivingChanges
 from statemachines.changes.truncating import FENCE_TRUNCATION
 
 
@@ -16,7 +16,9 @@ class Kip320(UnderOneEpoch, Kip279, truncation="kip-320"):
     """2.1 to 2.7: the question where an epoch ends is fenced as a fetch is. [KIP-320]"""
 
     fence_truncation: bool = switch(FENCE_TRUNCATION.now, str(FENCE_TRUNCATION))
-    truncate_every_epoch: bool = switch(TRUNCATE_EVERY_EPOCH.now, str(TRUNCATE_EVERY_EPOCH))
+    truncate_every_epoch: bool = switch(
+        ReceivingChanges.truncate_every_epoch.now, str(ReceivingChanges.truncate_every_epoch)
+    )
 
     def truncate(self, s: Replicas, follower: BrokerId, request: Leadership) -> None:
         """The follower truncates only when the leader has accepted the same request."""

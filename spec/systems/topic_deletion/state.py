@@ -25,10 +25,10 @@ from spec.parts.event_thread import in_order, stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
-from statemachines.admin import AdminDesign, admin_design_of
+from statemachines.changes.administration import AdminDesign
 from statemachines.controller.broker_changes import BrokerChanges
 from statemachines.controller.calls import Await, Calls, Frame, StackFrames, call, call_of
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.failover_calls import ControllerFailover
 from statemachines.controller.partition_state_machine import OFFLINE
@@ -191,17 +191,17 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
 
     design: ControlDesign = switches(
         ControlDesign,
-        ByRelease(control_design_of),
+        ByRelease(ControlDesign),
         only=[
-            "fence_zk",
-            "offline_on_failover",
-            "leaderless_offline",
-            "restore_assignment",
-            "clear_batch",
-            "forget_ineligible",
+            ControlDesign.fence_zk,
+            ControlDesign.offline_on_failover,
+            ControlDesign.restore_assignment,
+            ControlDesign.leaderless_offline,
+            ControlDesign.clear_batch,
+            ControlDesign.forget_ineligible,
         ],
     )
-    admin: AdminDesign = switches(AdminDesign, ByRelease(admin_design_of), only=["refuse_marked_topic"])
+    admin: AdminDesign = switches(AdminDesign, ByRelease(AdminDesign), only=[AdminDesign.refuse_marked_topic])
 
     strategies = (OFFLINE,)
     deletable = (TOPIC,)

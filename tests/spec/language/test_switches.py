@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -19,6 +19,8 @@ from spec.language import (
     switches,
     variable,
 )
+from statemachines.changes.change import KafkaChange, Releases, since
+from tests.rows import rows
 
 
 class Lock(Enum):
@@ -28,16 +30,17 @@ class Lock(Enum):
     chain = "before"
 
 
-class Design(NamedTuple):
+class Design(Releases):
     """A door."""
 
-    lock: Annotated[Lock, "How it is locked: by a bolt (2.0), or a chain."] = Lock.chain
-    greased: Annotated[bool, "It does not squeak (1.1)."] = False
-    height: Annotated[int, "metres"] = 2
-    colour: str = "green"
+    lock = KafkaChange(
+        sentence="How it is locked: by a bolt (2.0), or a chain", before=Lock.chain, since={"2.0.0": Lock.bolt}
+    )
+    greased = since("1.1.0", "It does not squeak")
+    height = KafkaChange(sentence="metres", before=2)
 
 
-ROWS = {"1.0": Design(), "1.1": Design(greased=True), "2.0": Design(Lock.bolt, greased=True)}
+ROWS = {release: Design(release) for release in ("1.0", "1.1", "2.0")}
 
 
 class Hinge(State):
@@ -77,7 +80,7 @@ def test_switches_default_to_the_newest_release() -> None:
 def test_the_record_is_that_of_the_constants() -> None:
     """Members of enumerations are given by their names; other fields keep their defaults."""
     assert Door().design == ROWS["2.0"]
-    assert Door(lock="chain", greased=False).design == Design()
+    assert Door(lock="chain", greased=False).design == ROWS["1.0"]
     assert Door.of_release("1.1").design == ROWS["1.1"]
 
 
@@ -90,16 +93,26 @@ def test_a_subset_of_switches_may_be_taken() -> None:
     class Plain(Door):
         """Its lock never changes."""
 
-        design: Design = switches(Design, ROWS, only=["greased"])
+        design: Design = switches(Design, ROWS, only=[Design.greased])
 
     assert Plain.releases["1.0"] == {"greased": False}
     assert Plain(greased=True).design.greased
 
 
-@pytest.mark.parametrize("name", ["colour", "height", "weight"])
-def test_a_field_that_is_no_switch_is_refused(name: str) -> None:
-    with pytest.raises(SpecificationError, match=rf"switches\(Design\): its field {name} is not Annotated\[bool"):
-        switches(Design, ROWS, only=[name])
+def test_the_chosen_switches_come_in_the_given_order() -> None:
+    class Both(Specification[Hinge]):
+        """It has all of them."""
+
+        design: Design = switches(Design, ROWS, only=[Design.greased, Design.lock])
+
+    assert [*Both.constants()] == ["greased", "lock"]
+
+
+@rows("chosen", [Design.height, "greased"])
+def test_a_field_that_is_no_switch_is_refused(chosen: object) -> None:
+    """Nor is a field chosen by its name."""
+    with pytest.raises(SpecificationError, match=rf"switches\(Design\): {chosen} describes no field that is a bool"):
+        switches(Design, ROWS, only=[chosen])
 
 
 def test_fields_of_a_subclass_are_switches() -> None:
@@ -115,10 +128,10 @@ def test_fields_of_a_subclass_are_switches() -> None:
     assert Wide().design == Door().design
 
 
-class Frame(NamedTuple):
+class Frame(Releases):
     """What a door hangs in."""
 
-    metal: Annotated[bool, "It is of metal (1.1)."] = False
+    metal = since("1.1.0", "It is of metal")
 
 
 def test_a_release_has_the_switches_of_each_record() -> None:
@@ -126,9 +139,9 @@ def test_a_release_has_the_switches_of_each_record() -> None:
 
     class Entrance(Door):
         design = switches(Design, ROWS)
-        frame: Frame = switches(Frame, {"1.0": Frame(), "1.1": Frame(metal=True), "2.0": Frame(metal=True)})
+        frame: Frame = switches(Frame, {release: Frame(release) for release in ROWS})
 
     for release, metal in {"1.0": False, "1.1": True, "2.0": True}.items():
         entrance = Entrance.of_release(release)
-        assert (entrance.design, entrance.frame) == (ROWS[release], Frame(metal))
+        assert (entrance.design, entrance.frame) == (ROWS[release], Frame().but(metal=metal))
     assert list(Entrance.releases) == list(ROWS)

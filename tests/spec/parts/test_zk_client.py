@@ -79,7 +79,7 @@ def at_once(cluster: Cluster, fence_zk: bool = True) -> ZkClientReadingVariables
         isr_change_notification=frozenset({T1}),
         written=lambda partition: nodes.get(topic_partition_state_path(partition)),
     )
-    return ZkClientReadingVariables(cluster.context, ControlDesign(fence_zk=fence_zk), variables, ASSIGNMENTS)
+    return ZkClientReadingVariables(cluster.context, ControlDesign().but(fence_zk=fence_zk), variables, ASSIGNMENTS)
 
 
 @pytest.mark.parametrize(

@@ -349,7 +349,7 @@ class DoesNotLookAgain(ControllerLife):
 
     @cached_property
     def design(self) -> Design:
-        return super().design._replace(looks_again=False)
+        return super().design.but(looks_again=False)
 
 
 class TakesItForItsOwn(ControllerLife):

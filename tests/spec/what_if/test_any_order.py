@@ -44,7 +44,7 @@ from spec.what_if.plan import EventPlan, PlannedCluster
 from spec.what_if.planned_move import MovingCluster, PlannedMove
 from spec.what_if.prediction import PartitionHealth, what_if
 from spec.what_if.situations import PARTITION, Situation, brokers_by_place, situations
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -717,7 +717,7 @@ def test_another_move_during_a_move_is_refused(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("release", [each for each in RELEASES if control_design_of(each).kip_455])
+@pytest.mark.parametrize("release", [each for each in RELEASES if ControlDesign(each).kip_455])
 def test_a_move_under_way_breaks_no_rule(release: str) -> None:
     """With any ISR and any events: a broken rule would be an internal error."""
     for isr in ((1,), (1, 2), (1, 2, 3)):

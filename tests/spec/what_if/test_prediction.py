@@ -22,7 +22,7 @@ from spec.what_if.known_cluster import KnownCluster, PartitionStatus
 from spec.what_if.prediction import PartitionHealth, Prediction, what_if
 from spec.what_if.running_cluster import RunningCluster
 from statemachines.cluster_history import Elected, Failed, Sent, Written
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.messages.control_requests import StopReplicaRequest
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
@@ -56,8 +56,8 @@ def health(prediction: Prediction, partition: TopicPartition = T0) -> PartitionH
 def test_an_exact_release_is_not_its_line(release: str) -> None:
     """Changes in later releases of the line are not there yet."""
     running = RunningCluster(cluster(status(1, 2)), release)
-    assert running.design == control_design_of(release)
-    assert running.design != control_design_of(release.removesuffix(".0"))
+    assert running.design == ControlDesign(release)
+    assert running.design != ControlDesign(release.removesuffix(".0"))
 
 
 @rows("release", RELEASES)

@@ -16,7 +16,7 @@ from statemachines.controller.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
 )
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
@@ -32,7 +32,7 @@ class Leader:
     """Broker 1, which leads t-0 and t-1 in epoch 3 at partition epoch 1, with 1 and 2 in the ISR."""
 
     def __init__(self, kind: Kind = AlterPartitionManager, release: str = "3.9") -> None:
-        self.broker = Broker(control_design_of(release))
+        self.broker = Broker(ControlDesign(release))
         self.tell(3, 1, T0, T1)
         self.manager = kind(self.broker.manager, lambda: BROKER_EPOCH)
 

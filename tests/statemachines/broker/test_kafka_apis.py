@@ -12,7 +12,7 @@ from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.broker.replica_manager import NO_FAILURES, LeadershipChange, LogFailure, ReplicaManager
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import ControlResponse, UpdateMetadataResponse
 from statemachines.messages.control_requests import (
     ControlRequest,
@@ -54,14 +54,14 @@ def takes_any_other_registration(kinds: Kinds) -> None:
 
 def fails_at_a_later_registration_until_2_5_0(kinds: Kinds) -> None:
     """A registration that the broker did not know yet was an error, and nothing was done. [KAFKA-9839]"""
-    broker, later, failed = Broker(control_design_of("2.5.0"), kinds), BROKER_EPOCH + 1, Errors.UNKNOWN_SERVER_ERROR
+    broker, later, failed = Broker(ControlDesign("2.5.0"), kinds), BROKER_EPOCH + 1, Errors.UNKNOWN_SERVER_ERROR
     before = broker.known()
     assert broker.lead(1, 0, T0, T1, broker_epoch=later) == [failed, failed]
     assert broker.stop(0, broker_epoch=later) == [failed]
     assert broker.tell(1, broker_epoch=later) == UpdateMetadataResponse(failed)
     assert broker.known() == before
     assert broker.lead(1, 0, broker_epoch=BROKER_EPOCH) == [NONE]
-    assert Broker(control_design_of("2.5.1"), kinds).lead(1, 0, broker_epoch=later) == [NONE]
+    assert Broker(ControlDesign("2.5.1"), kinds).lead(1, 0, broker_epoch=later) == [NONE]
 
 
 def refuses_an_older_controller(kinds: Kinds) -> None:
@@ -206,7 +206,7 @@ class FailsAtWhateverIsLater(KafkaApis):
     def handle(
         self, request: ControlRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> ControlResponse:
-        self.design = self.design._replace(newer_broker_epoch=False)
+        self.design = self.design.but(newer_broker_epoch=False)
         return super().handle(request, failures)
 
 
@@ -301,7 +301,7 @@ class FollowsOn(ReplicaManager):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.design = self.design._replace(truncate_every_epoch=False)
+        self.design = self.design.but(truncate_every_epoch=False)
 
 
 class EndsWithTheFirstFailure(ReplicaManager):
@@ -310,7 +310,7 @@ class EndsWithTheFirstFailure(ReplicaManager):
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, failures: Failures = NO_FAILURES
     ) -> LeadershipChange:
-        self.design = self.design._replace(skip_unreadable_config=False)
+        self.design = self.design.but(skip_unreadable_config=False)
         unread = dict.fromkeys(failures, LogFailure.ConfigNotRead)
         return super().become_leader_or_follower(request, unread)
 

@@ -26,7 +26,7 @@ from statemachines.broker.kafka_server import (
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.controller import controlled_shutdown
 from statemachines.controller.calls import EventFailure
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.controlled_shutdown import (
     ControlledShutdownRequest,
     ControlledShutdownResponse,
@@ -66,7 +66,7 @@ class Leaving:
         self.cache = MetadataCache()
         self.knows(2, 1, 2, 3)
         self.epoch = epoch
-        design = ControlDesign() if release is None else control_design_of(release)
+        design = ControlDesign() if release is None else ControlDesign(release)
         self.server = kind(1, self.cache, lambda: self.epoch, design, **options)
         self.step = self.server.controlled_shutdown()
 
@@ -237,7 +237,7 @@ class WaitsAfterTheLast(KafkaServer):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
-        self.design = self.design._replace(stop_after_last_retry=False)
+        self.design = self.design.but(stop_after_last_retry=False)
 
 
 class TriesOnWhateverHappens(KafkaServer):
@@ -429,7 +429,7 @@ def asked(cluster: EventCluster, request: ControlledShutdownRequest) -> Controll
 @pytest.mark.parametrize("release", ["2.1", "2.8", "3.9"])
 def test_a_broker_and_its_controller(release: str) -> None:
     """It leads a partition with no other replica in sync; a follower catches up, and the controller lets it stop."""
-    cluster = EventCluster(design=control_design_of(release))
+    cluster = EventCluster(design=ControlDesign(release))
     cluster.zookeeper.create(None, CONTROLLER, 2)
     cluster.create_topic("t", (1, 2, 3), (2, 1))
     cluster.take_over()

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from statemachines.broker.hosted_partition import OFFLINE_PARTITION, HostedPartition
 from statemachines.broker.replica_manager import LogFailure
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import LeaderAndIsrResponse
 from statemachines.messages.control_requests import LeaderAndIsrRequest, StopReplicaPartitionState, StopReplicaRequest
 from statemachines.messages.errors import Errors
@@ -93,7 +93,7 @@ def test_a_request_older_than_a_known_write_changes_nothing() -> None:
     """Since 3.3. The response does not say so. [KAFKA-13790]"""
     epochs = []
     for release in ("3.2", "3.3"):
-        broker = Broker(control_design_of(release))
+        broker = Broker(ControlDesign(release))
         broker.lead(1, 3, partition_epoch=9)
         assert broker.lead(1, 4, partition_epoch=8) == [NONE]
         assert broker.lead(2, 5, partition_epoch=8) == [NONE]
@@ -111,7 +111,7 @@ def test_a_follower_of_the_same_leader_restarts_fetching(
     """Since 2.0.1 if an epoch was skipped, since another may have led in it; since 2.1 in each. [B9]"""
     fetching = []
     for epoch in (1, 2):
-        broker = Broker(control_design_of(release))
+        broker = Broker(ControlDesign(release))
         broker.lead(2, 0)
         broker.lead(2, epoch)
         assert broker.hosted().leader_epoch == epoch
@@ -164,7 +164,7 @@ def test_a_directory_that_fails_meanwhile_does_not_affect_other_partitions(leade
 
 def test_until_2_6_one_read_that_fails_ends_the_request() -> None:
     """New followers already fetch from no leader, and the repeated request is stale for them. [B33, KAFKA-9769]"""
-    broker = Broker(control_design_of("2.6"))
+    broker = Broker(ControlDesign("2.6"))
     failing = {T1: LogFailure.ConfigNotRead}
     assert broker.lead(2, 0, T0, T1, failures=failing) == [Errors.UNKNOWN_SERVER_ERROR] * 2
     assert (broker.hosted(T0).leader, broker.fetches(T0)) == (2, None)
@@ -176,7 +176,7 @@ def test_since_2_7_other_partitions_continue_after_a_failed_read() -> None:
     """Until 3.0 the replica counts as offline, until 3.5 the repeated request makes it follow, since 3.6 not."""
     came = {}
     for release in ("2.7", "3.1", "3.5", "3.6", "3.9"):
-        broker = Broker(control_design_of(release))
+        broker = Broker(ControlDesign(release))
         assert broker.lead(2, 0, T0, T1, failures=UNREAD) == [NONE, NONE]
         assert broker.fetches(T1) == (2, 0)
         again = broker.lead(2, 0, T0)
@@ -219,7 +219,7 @@ def test_until_3_0_a_partition_without_log_is_offline() -> None:
     """Also a partition that the broker does not keep. [#11225]"""
     hosted = []
     for release in ("0.11", "3.0", "3.1"):
-        broker = Broker(control_design_of(release))
+        broker = Broker(ControlDesign(release))
         assert broker.lead(1, 0, replicas=(2, 3)) == [Errors.UNKNOWN_TOPIC_OR_PARTITION]
         hosted.append(broker.hosted())
     assert hosted == [HostedPartition(), OFFLINE_PARTITION, HostedPartition()]
@@ -232,7 +232,7 @@ def test_until_3_0_a_replica_that_is_refused_has_opened_no_log() -> None:
         (False, "3.1", NONE),
         (True, "3.0", NONE),
     ):
-        broker = Broker(control_design_of(release))
+        broker = Broker(ControlDesign(release))
         broker.lead(2, 0)
         if not known:
             broker.manager.restart()
@@ -268,7 +268,7 @@ def test_until_3_4_0_a_stop_in_the_same_epoch_is_fenced_too() -> None:
     """After a cancelled reassignment the replica stayed. [KAFKA-13972]"""
     errors = []
     for release in ("2.5", "2.6", "3.4.0", "3.4.1"):
-        broker = Broker(control_design_of(release))
+        broker = Broker(ControlDesign(release))
         broker.lead(2, 3)
         errors.extend(broker.stop(3))
     assert errors == [NONE, Errors.FENCED_LEADER_EPOCH, Errors.FENCED_LEADER_EPOCH, NONE]
@@ -276,7 +276,7 @@ def test_until_3_4_0_a_stop_in_the_same_epoch_is_fenced_too() -> None:
 
 def test_until_2_5_a_late_stop_stops() -> None:
     """It stops a replica that has returned since. [B29]"""
-    broker = Broker(control_design_of("2.5"))
+    broker = Broker(ControlDesign("2.5"))
     broker.lead(2, 3)
     assert broker.stop(2, delete=True) == [NONE]
     assert (broker.manager.state.all_partitions, broker.manager.state.logs) == ({}, frozenset())
@@ -318,7 +318,7 @@ def test_an_offline_replica_is_stopped_by_older_releases() -> None:
     """If it is not also deleted: an offline replica does nothing anyway."""
     errors = []
     for release in ("2.5", "2.6"):
-        broker = Broker(control_design_of(release))
+        broker = Broker(ControlDesign(release))
         broker.lead(2, 3)
         broker.manager.handle_log_dir_failure([T0])
         errors.append([*broker.stop(-1), *broker.stop(-1, delete=True)])
@@ -329,7 +329,7 @@ def test_until_2_5_a_log_that_is_there_is_not_opened_without_configuration() -> 
     """Since 2.6 the configuration is not read there. An open log is never read again."""
     answered = []
     for release in ("2.5.1", "2.6.0"):
-        broker = Broker(control_design_of(release))
+        broker = Broker(ControlDesign(release))
         broker.lead(2, 0)
         answered += broker.lead(2, 1, failures=UNREAD)
         broker.manager.restart()
@@ -352,7 +352,7 @@ def test_deletions_after_a_directory_failure(release: str, with_log: Errors, wit
     """Whatever the response, the replica is gone, and so is its log."""
     answered = []
     for failures in ({}, UNREAD):
-        broker = Broker(control_design_of(release))
+        broker = Broker(ControlDesign(release))
         broker.lead(2, 0, failures=failures)
         broker.manager.handle_log_dir_failure([])
         answered += broker.stop(-2, delete=True)
@@ -365,7 +365,7 @@ def test_deletions_after_a_directory_failure(release: str, with_log: Errors, wit
 )
 def test_deletions_of_offline_replicas(release: str, offline: bool) -> None:
     """From 1.1 to 2.0 deletion makes the replica offline, and it may return."""
-    broker = Broker(control_design_of(release))
+    broker = Broker(ControlDesign(release))
     broker.lead(2, 0)
     broker.manager.handle_log_dir_failure([T0])
     assert broker.stop(-2, delete=True) == [Errors.KAFKA_STORAGE_ERROR]
@@ -376,7 +376,7 @@ def test_until_1_0_a_request_has_its_error_once() -> None:
     """The error of an older controller for the whole request; a failure for each partition."""
     answers = []
     for release in ("1.0.2", "1.1.0"):
-        broker = Broker(control_design_of(release))
+        broker = Broker(ControlDesign(release))
         stale = LeaderAndIsrRequest(9, EPOCH - 1, BROKER_EPOCH, (leader_and_isr_state(2, 0),), ())
         broker.manager.state.controller_epoch = EPOCH
         failing = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, (leader_and_isr_state(2, 0),), ())

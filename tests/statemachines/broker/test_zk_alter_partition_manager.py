@@ -9,7 +9,7 @@ import pytest
 
 from statemachines.broker.hosted_partition import CommittedPartitionState
 from statemachines.broker.zk_alter_partition_manager import IsrUpdate, ZkAlterPartitionManager
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
@@ -32,7 +32,7 @@ class Leader:
     ) -> None:
         self.cluster = Cluster((1, 2, 3))
         self.cluster.lead(T0, 1, (1, 2), 3)
-        self.broker = Broker(control_design_of(release))
+        self.broker = Broker(ControlDesign(release))
         errors = self.broker.lead(1, 3, replicas=replicas, isr=(1, 2), partition_epoch=1, epoch=4)
         assert errors == [Errors.NONE]
         self.manager = kind(self.broker.manager)
@@ -205,7 +205,7 @@ def test_a_former_leader_is_refused() -> None:
 
 def test_the_controller_learns_of_a_change_by_notification() -> None:
     """It then informs all brokers; until then it uses its old knowledge."""
-    design = control_design_of("2.6")
+    design = ControlDesign("2.6")
     cluster = EventCluster(design=design)
     cluster.create_topic("t", (1, 2))
     cluster.take_over()

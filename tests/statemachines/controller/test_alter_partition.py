@@ -18,7 +18,7 @@ from statemachines.controller.alter_partition import (
     AlterPartitionResponse,
     AlterPartitionStep,
 )
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.control_requests import UpdateMetadataRequest
 from statemachines.messages.errors import Errors
@@ -355,7 +355,7 @@ def test_checks_that_older_controllers_lack(
     recovering: Errors | None,
 ) -> None:
     """They leave the version check to ZooKeeper."""
-    design = control_design_of(release)
+    design = ControlDesign(release)
     assert Altering(design=design).outcome(wanted(1, partition_epoch=2)) == ahead
     assert Altering(design=design).outcome(wanted(1, partition_epoch=0)) == behind
     assert Altering(design=design).outcome(wanted(1, 4)) == dead
@@ -366,8 +366,7 @@ def test_checks_that_older_controllers_lack(
 def test_until_3_2_an_older_controller_takes_equal_for_done() -> None:
     """Even if the leader is ahead, and the receiver is no longer controller. [B34]"""
     outcomes = [
-        Altering(design=control_design_of(release)).outcome(wanted(1, 2, partition_epoch=7))
-        for release in ("3.2", "3.3")
+        Altering(design=ControlDesign(release)).outcome(wanted(1, 2, partition_epoch=7)) for release in ("3.2", "3.3")
     ]
     assert outcomes == [LeaderAndIsr(1, 3, (1, 2), RECOVERED, 1), Errors.NOT_CONTROLLER]
 
@@ -410,7 +409,7 @@ def test_other_zookeeper_errors_are_returned(code: Code) -> None:
 @pytest.mark.parametrize("read_back", [False, True])
 def test_a_write_with_lost_reply_is_recognized(read_back: bool) -> None:
     """K10: ZooKeeper refuses the repeated write, and only a read back informs the controller and the leader."""
-    altering = Altering(design=ControlDesign(read_back_alteration=read_back))
+    altering = Altering(design=ControlDesign().but(read_back_alteration=read_back))
     outcome = altering.outcome(wanted(1), before=lambda: altering.cluster.leader_writes(T0, (1,)))
     assert outcome == (altered(1) if read_back else Errors.INVALID_UPDATE_VERSION)
     assert altering.cluster.known(T0).isr == ((1,) if read_back else (1, 2))
@@ -418,7 +417,7 @@ def test_a_write_with_lost_reply_is_recognized(read_back: bool) -> None:
 
 def test_a_conflicting_write_is_read_back_and_refused() -> None:
     """The controller then knows the state in ZooKeeper. [proposed]"""
-    altering = Altering(design=ControlDesign(read_back_alteration=True))
+    altering = Altering(design=ControlDesign().but(read_back_alteration=True))
     outcome = altering.outcome(wanted(1), before=lambda: altering.cluster.leader_writes(T0, (1, 2, 3)))
     assert outcome is Errors.INVALID_UPDATE_VERSION
     assert altering.cluster.known(T0).isr == (1, 2, 3)

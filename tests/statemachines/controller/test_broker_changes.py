@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from statemachines.controller.calls import Call, EventFailure, EventWaiting
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import LeaderAndIsrResponse
 from statemachines.controller.design import BROKER_IDS
 from statemachines.controller.event_driver import ReleaseChannels
@@ -119,14 +119,14 @@ def lonely(design: ControlDesign) -> list[str]:
 
 def test_until_3_0_a_partition_without_leader_prevented_that() -> None:
     """Since 3.1 the controller asks whether a leader was elected, not whether one was lost. [KAFKA-13225]"""
-    assert lonely(control_design_of("3.0")) == []
-    assert lonely(control_design_of("3.1")) == ["2 UpdateMetadata of 2"]
+    assert lonely(ControlDesign("3.0")) == []
+    assert lonely(ControlDesign("3.1")) == ["2 UpdateMetadata of 2"]
 
 
 def test_until_0_11_only_partitions_it_led_prevented_that() -> None:
     """Since 1.0 every partition without leader counts as having lost it now."""
-    assert lonely(control_design_of("0.11")) == ["2 UpdateMetadata of 2; t-0 led by -1 in 1"]
-    assert lonely(control_design_of("1.0")) == []
+    assert lonely(ControlDesign("0.11")) == ["2 UpdateMetadata of 2; t-0 led by -1 in 1"]
+    assert lonely(ControlDesign("1.0")) == []
 
 
 def test_dead_replicas_of_topics_in_deletion_are_ineligible(cluster: EventCluster) -> None:
@@ -163,7 +163,7 @@ def test_a_new_broker_receives_everything_and_the_others_its_start(cluster: Even
 
 def test_until_2_1_all_brokers_received_everything() -> None:
     """[KAFKA-7537]"""
-    cluster = started(control_design_of("2.1"))
+    cluster = started(ControlDesign("2.1"))
     cluster.die(3)
     cluster.quietly("process_broker_change")
     cluster.register(3)
@@ -174,7 +174,7 @@ def test_until_2_1_all_brokers_received_everything() -> None:
 @pytest.mark.parametrize(("release", "topics"), [("2.6", ["t", "t"]), ("2.7", [])])
 def test_until_2_6_a_new_broker_received_topics_to_be_deleted(release: str, topics: list[str]) -> None:
     """As partitions to forget [KAFKA-10040]."""
-    cluster = started(control_design_of(release))
+    cluster = started(ControlDesign(release))
     cluster.ask_to_delete("t")
     cluster.quietly("process_topic_deletion")
     cluster.register(4)
@@ -220,7 +220,7 @@ def test_an_unchanged_list_of_brokers_changes_nothing(cluster: EventCluster) -> 
 def test_until_2_2_a_controller_that_is_not_set_up_knows_no_broker() -> None:
     """Without a channel manager it fails at the first broker that starts or stops, and changes nothing."""
     for release, fails in (("2.2", True), ("2.3", False)):
-        design = control_design_of(release)
+        design = ControlDesign(release)
         cluster = started(design)
         channels = cluster.controller.channels = ReleaseChannels(cluster.channels, design)
         cluster.register(4)
@@ -261,7 +261,7 @@ def test_a_bounced_broker_is_dead_and_then_new(cluster: EventCluster) -> None:
 
 def test_until_2_1_a_bounced_broker_was_not_noticed() -> None:
     """It is taken for the old process, and continues without receiving anything. [B5, KAFKA-7235]"""
-    cluster = started(control_design_of("2.1"))
+    cluster = started(ControlDesign("2.1"))
     cluster.die(1)
     cluster.register(1)
     cluster.process("process_broker_change")
@@ -282,7 +282,7 @@ def test_new_bounced_and_dead_in_this_order(cluster: EventCluster) -> None:
 
 def test_until_2_1_new_brokers_were_announced_after_failures() -> None:
     """All live brokers were replaced before the first failure was handled."""
-    cluster = started(control_design_of("2.1"))
+    cluster = started(ControlDesign("2.1"))
     cluster.die(2)
     cluster.register(4)
     cluster.process("process_broker_change")

@@ -316,7 +316,7 @@ def test_writes_are_fenced_and_reads_are_not(cluster: Handling) -> None:
 
 def test_until_2_0_writes_were_not_fenced() -> None:
     """It does not notice another controller. [B4]"""
-    cluster = Handling(ControlDesign(fence_zk=False))
+    cluster = Handling(ControlDesign().but(fence_zk=False))
     cluster.elect_another_controller()
     assert cluster.process(Call("write", ("/b",))) == EventDone()
     assert cluster.said == [("/b", "OK")]
@@ -326,7 +326,7 @@ def test_until_2_1_metadata_without_partitions_meant_all_partitions() -> None:
     """Since then it means none. [KAFKA-7537]"""
     sizes = []
     for brokers_only in (False, True):
-        cluster = Handling(ControlDesign(brokers_only_metadata=brokers_only))
+        cluster = Handling(ControlDesign().but(brokers_only_metadata=brokers_only))
         cluster.lead(T0, 1, (1, 2))
         cluster.process(Call("send_something"))
         sizes.append(len(cluster.metadata()[1].partitionStates))

@@ -9,7 +9,7 @@ import pytest
 from statemachines.controller import event_processor as controller_event_processor
 from statemachines.controller.calls import Call
 from statemachines.controller.context import ControllerContext
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import (
     ControlResponse,
     LeaderAndIsrResponse,
@@ -74,7 +74,7 @@ def test_of_stopped_replicas_only_deleted_ones_count() -> None:
 def test_until_2_2_deletions_for_a_topic_count() -> None:
     """Whether or not the topic is still being deleted; deletions for a reassignment do not count. [KAFKA-8294]"""
     context = ControllerContext()
-    design = control_design_of("2.2")
+    design = ControlDesign("2.2")
     response = StopReplicaResponse(Errors.NONE, ((T0, Errors.NONE),))
     event = TopicDeletionStopReplicaResponseReceived(1, Errors.NONE, ((T0, Errors.NONE),))
     assert response_received(1, stop(True), response, context, design) == event
@@ -104,7 +104,7 @@ def test_older_releases_have_fewer_events() -> None:
 
     def heard(request: ControlRequest, response: ControlResponse) -> list[bool]:
         return [
-            response_received(1, request, response, ControllerContext(), control_design_of(release)) is not None
+            response_received(1, request, response, ControllerContext(), ControlDesign(release)) is not None
             for release in ("0.11", "1.0", "2.4", "2.5")
         ]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from statemachines.controller.calls import EventFailure
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.state_change import EventDone
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.tables.replica import OfflineReplica, OnlineReplica
@@ -49,7 +49,7 @@ def test_others_lead_and_the_broker_leaves_every_isr(cluster: EventCluster) -> N
 
 def test_until_1_0_a_shutdown_goes_partition_by_partition() -> None:
     """Two followed partitions need two StopReplica requests, each with its consequences in between."""
-    cluster = EventCluster(design=control_design_of("1.0"))
+    cluster = EventCluster(design=ControlDesign("1.0"))
     cluster.create_topic("t", (2, 1), (2, 1))
     cluster.take_over()
     cluster.forget()
@@ -89,7 +89,7 @@ def test_until_2_0_a_topic_in_deletion_got_new_leaders(
     release: str, leader: int, answer: tuple[TopicPartition, ...]
 ) -> None:
     """And the reply listed partitions without one. [KAFKA-6753]"""
-    cluster = started(control_design_of(release))
+    cluster = started(ControlDesign(release))
     cluster.context.queue_topic_deletion(["t"])
     assert cluster.process("process_controlled_shutdown", 1) == EventDone(())
     assert cluster.state(T0).leader == leader
@@ -123,7 +123,7 @@ def test_an_older_registration_is_refused(cluster: EventCluster) -> None:
 
 def test_until_2_1_the_request_had_no_epoch() -> None:
     """So the controller could not refuse it."""
-    cluster = started(control_design_of("2.1"))
+    cluster = started(ControlDesign("2.1"))
     assert cluster.process("process_controlled_shutdown", 1, 0) == EventDone(())
 
 

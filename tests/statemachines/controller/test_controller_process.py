@@ -229,7 +229,7 @@ EPOCHS = {"broker_epoch", "brokers_read"}
         ),
         (DESIGNS["0.10"], {*EPOCHS, "listener_agenda", "posted", "registration"}),
         (DESIGNS["1.0"], {*EPOCHS, "registration"}),
-        (DESIGNS["2.1"]._replace(ephemeral_owner_check=True, broker_epoch=True), {"listener_agenda", "posted"}),
+        (DESIGNS["2.1"].but(ephemeral_owner_check=True, broker_epoch=True), {"listener_agenda", "posted"}),
     ],
 )
 def test_unused_fields_of_a_design_stay_initial(design: Design, fields: set[str]) -> None:

@@ -92,7 +92,7 @@ def test_an_agenda_prints_its_next_step() -> None:
 def variants() -> list[Design]:
     """Each generation, with each switch that changes an agenda."""
     return [
-        design._replace(looks_again=looks_again, ephemeral_owner_check=ephemeral_owner_check)
+        design.but(looks_again=looks_again, ephemeral_owner_check=ephemeral_owner_check)
         for design, looks_again, ephemeral_owner_check in product(DESIGNS.values(), (False, True), (False, True))
     ]
 
@@ -131,7 +131,7 @@ def test_a_new_session_is_an_agenda_since_1_1(release: str) -> None:
 @pytest.mark.parametrize("looks_again", [False, True])
 def test_the_controllers_thread_registers_the_broker_except_in_0_11_1_0(design: Design, looks_again: bool) -> None:
     """In these two, ZkEventThread does it; in all others it has no steps of its own."""
-    design = design._replace(looks_again=looks_again)
+    design = design.but(looks_again=looks_again)
     registers = {ControllerStep.RegisterBroker, ControllerStep.CheckRegistration, ControllerStep.DeleteRegistration}
     beside = design.threads is Threads.queue
     assert any(registers & set(row) for row in agendas(design)) is not beside
@@ -148,7 +148,7 @@ def test_without_read_back_nothing_is_read_again(design: Design) -> None:
         return {do for row in (*agendas(design), *listener_agendas(design)) for do in row} & looks
 
     assert looked_at(design) == set()
-    again = looked_at(design._replace(looks_again=True))
+    again = looked_at(design.but(looks_again=True))
     assert looks - again == ({ControllerStep.CheckEpoch} if design.epoch_update is not Election.multi else set())
 
 
@@ -159,7 +159,7 @@ def test_only_a_session_check_deletes_a_registration(design: Design) -> None:
     def deletes(design: Design) -> bool:
         return any(ControllerStep.DeleteRegistration in row for row in (*agendas(design), *listener_agendas(design)))
 
-    assert (deletes(design), deletes(design._replace(ephemeral_owner_check=True))) == (False, True)
+    assert (deletes(design), deletes(design.but(ephemeral_owner_check=True))) == (False, True)
 
 
 def test_without_a_failover_that_can_fail_no_broker_moves_the_controller() -> None:

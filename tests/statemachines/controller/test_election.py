@@ -1606,7 +1606,7 @@ def lives() -> Iterator[Any]:
         if design.threads is Threads.barrier:
             switches += [{"ephemeral_owner_check": True}, {"resign_on_move": True, "ghost_check": True}]
         for switch in switches:
-            followed = design._replace(failover=FAILOVER[release], looks_again=True, **switch)
+            followed = design.but(failover=FAILOVER[release], looks_again=True, **switch)
             yield pytest.param(followed, id="-".join((release, *switch)))
     for election in Election:
         row = LEADER_AND_ISR if election is Election.multi else Agenda((*INCREMENT, *LEADER_AND_ISR))

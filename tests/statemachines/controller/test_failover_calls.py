@@ -9,7 +9,7 @@ import pytest
 
 from statemachines.controller.calls import Call, EventFailure, EventWaiting
 from statemachines.controller.context import InMemoryContext
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.failover import FAILOVER, RESIGNATION, Stage, failover
 from statemachines.controller.failover_calls import STARTED_BY, STOPPED_BY
 from statemachines.controller.kafka_zk_client import Exists, GetChildren, GetData, retry_requests_until_connected
@@ -80,7 +80,7 @@ def test_brokers_hear_of_each_other_before_they_hear_of_leaders() -> None:
 
 def test_until_0_10_1_they_heard_of_each_other_last() -> None:
     """[B12]"""
-    cluster = succeeded(control_design_of("0.10.1"))
+    cluster = succeeded(ControlDesign("0.10.1"))
     cluster.take_over()
     assert [line.split()[1] for line in cluster.story()] == [
         "LeaderAndIsr",
@@ -95,7 +95,7 @@ def test_until_1_1_failed_directories_were_remembered(
     release: str, offline: dict[int, frozenset[TopicPartition]]
 ) -> None:
     """By the broker that had resigned, whatever other controllers learned since. [KAFKA-6630]"""
-    cluster = succeeded(control_design_of(release))
+    cluster = succeeded(ControlDesign(release))
     cluster.take_over()
     cluster.context.state.replicas_on_offline_dirs[3] = frozenset({T0})
     cluster.controller.on_controller_resignation()
@@ -107,7 +107,7 @@ def test_dead_replicas_leave_the_isr_before_leaders_are_elected() -> None:
     """So a dead leader's partition increments its leader epoch twice; since 2.3. [KAFKA-3143]"""
     written = []
     for release in ("2.2", "2.3"):
-        cluster = succeeded(control_design_of(release))
+        cluster = succeeded(ControlDesign(release))
         cluster.die(1, 3)
         cluster.take_over()
         written.append([cluster.state(each)[:3] for each in (T0, T1)])
@@ -194,7 +194,7 @@ def test_the_deletion_request_of_a_missing_topic_is_deleted() -> None:
 )
 def test_until_1_0_a_leftover_deletion_request_prevents_failover(release: str, failure: EventFailure | None) -> None:
     """The topic's nodes are gone; the failover fails, and the request node stays for the next one."""
-    cluster = EventCluster(design=control_design_of(release))
+    cluster = EventCluster(design=ControlDesign(release))
     cluster.ask_to_delete("t")
     assert cluster.take_over().failure is failure
     assert cluster.exists("/admin/delete_topics/t") is (failure is not None)
@@ -257,7 +257,7 @@ def test_until_0_10_a_preferred_election_of_a_new_partition_fails_it(
     release: str, failure: EventFailure | None
 ) -> None:
     """The check comes before its leader is elected."""
-    cluster = EventCluster(design=control_design_of(release))
+    cluster = EventCluster(design=ControlDesign(release))
     cluster.create_topic("u", (1,))
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (TopicPartition("u", 0),))
     assert cluster.take_over().failure is failure
@@ -333,7 +333,7 @@ def test_the_order_is_that_of_the_release(release: str) -> None:
         next((mark for name, mark in MARKS.items() if stage.name.startswith(name)), None)
         for stage in failover(release)
     ]
-    cluster = succeeded(control_design_of(release))
+    cluster = succeeded(ControlDesign(release))
     calls = [call.method for call in cluster.controller.on_controller_failover() if isinstance(call, Call)]
     names = {
         "_tell_all": "metadata",
@@ -386,7 +386,7 @@ def test_resigning_clears_the_context() -> None:
 @pytest.mark.parametrize("clear_batch", [False, True])
 def test_a_leftover_batch_stays(clear_batch: bool) -> None:
     """Elected again, the broker takes no replica offline, and brings none online. [B21, open]"""
-    cluster = succeeded(ControlDesign(clear_batch=clear_batch))
+    cluster = succeeded(ControlDesign().but(clear_batch=clear_batch))
     cluster.take_over()
     cluster.die(3)
     moved = cluster.process("process_broker_change", before={3: cluster.elect_another_controller})
@@ -402,7 +402,7 @@ def test_until_0_10_a_reassignment_that_others_have_finished_was_resurrected(
     release: str, replicas: tuple[int, ...]
 ) -> None:
     """The old controller remembered it, and begins it again in its next failover. [B26, KAFKA-5310]"""
-    cluster = succeeded(control_design_of(release))
+    cluster = succeeded(ControlDesign(release))
     cluster.take_over()
     cluster.zookeeper.create(None, REASSIGN_PARTITIONS, ((T1, (3, 1)),))
     cluster.process("process_zk_partition_reassignment")

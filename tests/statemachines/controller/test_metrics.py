@@ -6,7 +6,7 @@ import pytest
 
 from statemachines import Cluster
 from statemachines.cluster_steps import TakeRequest
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.metrics import context_of
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -180,7 +180,7 @@ def test_a_gauge_is_there_since_its_release(release: str, first: str) -> None:
 
 def test_a_partition_without_replicas_does_not_fail() -> None:
     """Kafka would throw here; a context that counts imbalanced partitions continues."""
-    context = context_of(control_design_of("3.9"), "3.9")
+    context = context_of(ControlDesign("3.9"), "3.9")
     partition = TopicPartition("t", 0)
     led = LeaderIsrAndControllerEpoch(LeaderAndIsr(2, 0, (2,)), 1)
     context.update_partition_full_replica_assignment(partition, ReplicaAssignment((1, 2)))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from statemachines.controller.calls import Call, EventFailure
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.state_change import EventDone
 from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -293,7 +293,7 @@ def test_a_second_reassignment_may_lose_the_partition(cluster: EventCluster, tar
 @pytest.mark.parametrize("target", [None, (5,)])
 def test_with_the_proposal_dropping_the_whole_isr_is_refused(target: tuple[int, ...] | None) -> None:
     """The proposal for that case: nothing is written, and nothing deleted."""
-    cluster = cluster_with(ControlDesign(keep_in_sync=True))
+    cluster = cluster_with(ControlDesign().but(keep_in_sync=True))
     reassign(cluster, (T1, (4, 6)))
     cluster.leader_writes(T1, (1, 4))
     cluster.die(1)
@@ -307,7 +307,7 @@ def test_with_the_proposal_dropping_the_whole_isr_is_refused(target: tuple[int, 
 @pytest.mark.parametrize(("keep_leader", "answer"), [(False, Errors.NONE), (True, Errors.INVALID_REPLICA_ASSIGNMENT)])
 def test_a_second_reassignment_removes_the_leader(keep_leader: bool, answer: Errors) -> None:
     """No other is elected, though another target is in sync [KAFKA-14808]; a proposal refuses this."""
-    cluster = cluster_with(ControlDesign(keep_leader=keep_leader))
+    cluster = cluster_with(ControlDesign().but(keep_leader=keep_leader))
     reassign(cluster, (T1, (4, 6)))
     cluster.leader_writes(T1, (1, 4))
     cluster.die(1)
@@ -326,8 +326,8 @@ def test_a_second_reassignment_removes_the_leader(keep_leader: bool, answer: Err
 @pytest.mark.parametrize(("release", "known"), [("2.3", 0), ("2.4", 1)])
 def test_an_epoch_that_was_incremented_is_known_since_2_4(release: str, known: int) -> None:
     """In earlier releases, brokers and clients still received the previous one [KAFKA-9212]."""
-    remembers = control_design_of(release).remember_epoch
-    cluster = cluster_with(ControlDesign(remember_epoch=remembers))
+    remembers = ControlDesign(release).remember_epoch
+    cluster = cluster_with(ControlDesign().but(remember_epoch=remembers))
     reassign(cluster, (T1, (4,)))
     assert cluster.state(T1).leader_epoch == 1
     assert cluster.context.leader_epoch(T1) == known
@@ -336,7 +336,7 @@ def test_an_epoch_that_was_incremented_is_known_since_2_4(release: str, known: i
 @pytest.mark.parametrize(("release", "new"), [("2.6", False), ("2.7", True)])
 def test_since_2_7_added_replicas_are_notified_at_once(release: str, new: bool) -> None:
     """Earlier, only as NewReplica: after a log directory failure the replica was offline by then [KAFKA-10314]."""
-    cluster = cluster_with(control_design_of(release))
+    cluster = cluster_with(ControlDesign(release))
     reassign(cluster, (T0, (4, 1)))
     lines = [line for line in cluster.story() if "LeaderAndIsr" in line and "4" in line.split()[0]]
     assert [line.endswith(", new") for line in lines] == [new, True]
@@ -399,7 +399,7 @@ def test_the_next_controller_starts_it_once() -> None:
 
 def test_changes_of_a_state_are_watched_during_a_reassignment() -> None:
     """From the beginning to the end, as long as leaders write their ISRs themselves."""
-    cluster = cluster_with(control_design_of("2.6"))
+    cluster = cluster_with(ControlDesign("2.6"))
     watched: set[TopicPartition] = set()
     vars(cluster.controller.handlers).update(watch_isr=watched.add, unwatch_isr=watched.discard)
     reassign(cluster, (T0, (4, 2)))
@@ -466,7 +466,7 @@ def test_a_notification_completes_a_caught_up_reassignment(cluster: EventCluster
 
 def test_until_2_6_a_notification_completed_no_reassignment() -> None:
     """The controller watched the states of moving partitions, which gave an event [KAFKA-10521]."""
-    cluster = cluster_with(control_design_of("2.6"))
+    cluster = cluster_with(ControlDesign("2.6"))
     reassign(cluster, (T0, (4, 1)))
     cluster.leader_writes(T0, (1, 2, 3, 4))
     cluster.zookeeper.create(None, "/isr_change_notification/isr_change_", (T0,), sequential=True)

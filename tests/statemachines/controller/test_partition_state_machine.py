@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.kafka_zk_client import GetData, ZkBatch, ZkResponse, retry_requests_until_connected
 from statemachines.controller.partition_state_machine import (
@@ -141,7 +141,7 @@ def test_a_create_whose_reply_was_lost_leaves_the_partition_new(cluster: Cluster
 
 def test_a_create_whose_reply_was_lost_leads_to_an_election() -> None:
     """As proposed: in one more leader epoch, which its replicas receive. [B37]"""
-    cluster = Cluster(design=ControlDesign(elect_if_created=True))
+    cluster = Cluster(design=ControlDesign().but(elect_if_created=True))
     cluster.assign(T0, 1, 2)
     cluster.become(NewPartition, T0)
     cluster.become(OnlinePartition, T0, strategy=OFFLINE, lose={2: (0, 1)})
@@ -233,7 +233,7 @@ def test_receivers_of_an_election(cluster: Cluster) -> None:
 
 def test_until_2_0_writes_are_not_fenced() -> None:
     """A replaced controller still writes. [B4]"""
-    cluster = Cluster(design=ControlDesign(fence_zk=False))
+    cluster = Cluster(design=ControlDesign().but(fence_zk=False))
     cluster.lead(T0, 4, (4, 2), replicas=(4, 2))
     cluster.elect_another_controller()
     assert not cluster.become(OnlinePartition, T0, strategy=OFFLINE).controller_moved
@@ -342,7 +342,7 @@ def test_until_2_3_a_topic_is_read_for_each_partition(
     release: str, answered: list[Code | None], elected: bool
 ) -> None:
     """The latest reply counts for all of them, and a failure outweighs any reply; None: unclean is permitted."""
-    cluster = Cluster(design=control_design_of(release))
+    cluster = Cluster(design=ControlDesign(release))
     for partition in (T0, T1):
         cluster.lead(partition, 4, (4,), replicas=(4, 2))
     cluster.configure("t", True)
@@ -360,7 +360,7 @@ def test_until_2_3_a_topic_is_read_for_each_partition(
 
 def test_until_3_1_there_is_no_recovery_state() -> None:
     """The state does not contain it."""
-    cluster = Cluster(design=ControlDesign(leader_recovery=False))
+    cluster = Cluster(design=ControlDesign().but(leader_recovery=False))
     cluster.lead(T0, 4, (4,), replicas=(4, 2))
     cluster.become(OnlinePartition, T0, strategy=UNCLEAN_OFFLINE)
     assert cluster.state(T0).leader_recovery_state is LeaderRecoveryState.RECOVERED
@@ -418,7 +418,7 @@ def test_a_conflicting_write_is_read_again(cluster: Cluster) -> None:
 @pytest.mark.parametrize(("release", "receivers"), [("1.0", {1, 2}), ("1.1", {2}), ("2.0", {2}), ("2.1", {1, 2})])
 def test_a_broker_shutting_down_receives_the_new_leader(release: str, receivers: set[int]) -> None:
     """Except in two releases."""
-    cluster = Cluster(design=control_design_of(release))
+    cluster = Cluster(design=ControlDesign(release))
     cluster.shut_down(1)
     cluster.lead(T0, 1, (1, 2))
     cluster.become(OnlinePartition, T0, strategy=CONTROLLED_SHUTDOWN)
@@ -427,7 +427,7 @@ def test_a_broker_shutting_down_receives_the_new_leader(release: str, receivers:
 
 def test_until_2_3_a_conflict_repeated_the_election_of_all() -> None:
     """A partition that was written already gets one more election and leader epoch; a new one does not."""
-    cluster = Cluster(design=control_design_of("2.3"))
+    cluster = Cluster(design=ControlDesign("2.3"))
     for partition in (T0, T1):
         cluster.lead(partition, 4, (4, 1, 2), replicas=(4, 1, 2))
     cluster.assign(T2, 1, 2)
@@ -443,7 +443,7 @@ def test_until_2_3_a_conflict_repeated_the_election_of_all() -> None:
 
 def test_a_repeated_failure_is_recorded_once() -> None:
     """So the results of a waiting change cannot outgrow its partitions."""
-    cluster = Cluster(design=control_design_of("2.3"))
+    cluster = Cluster(design=ControlDesign("2.3"))
     cluster.lead(T0, 4, (4,), replicas=(4, 1))
     cluster.lead(T1, 4, (4, 1, 2), replicas=(4, 1, 2))
     change = cluster.partitions.handle_state_changes([T0, T1], OnlinePartition, OFFLINE)
@@ -482,7 +482,7 @@ def test_a_set_whose_reply_was_lost_increments_the_leader_epoch_twice(cluster: C
 @pytest.mark.parametrize(("release", "leader_epoch"), [("1.0", 0), ("1.1", 1), ("2.1", 1)])
 def test_until_1_0_a_preferred_replica_that_leads_is_not_elected(release: str, leader_epoch: int) -> None:
     """Nothing is written or sent, and the partition is online."""
-    cluster = Cluster(design=control_design_of(release))
+    cluster = Cluster(design=ControlDesign(release))
     cluster.lead(T0, 1, (1, 2, 3))
     cluster.become(OnlinePartition, T0, strategy=PREFERRED)
     assert cluster.state(T0).leader_epoch == leader_epoch
@@ -493,7 +493,7 @@ def test_until_1_0_a_preferred_replica_that_leads_is_not_elected(release: str, l
 
 def test_until_1_0_partitions_change_one_by_one() -> None:
     """Each is read and written in its turn; an earlier failure takes no turn."""
-    cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))
+    cluster = Cluster(live=(1, 2), design=ControlDesign("1.0"))
     cluster.assign(T0, 3)
     cluster.become(NewPartition, T0)
     cluster.lead(T1, 1, (1, 2))
@@ -517,7 +517,7 @@ def test_until_1_0_partitions_change_one_by_one() -> None:
 
 def test_until_1_0_the_preferred_replica_was_elected_unless_it_led() -> None:
     """If it leads already, nothing is written."""
-    cluster = Cluster(design=control_design_of("1.0"))
+    cluster = Cluster(design=ControlDesign("1.0"))
     cluster.lead(T0, 2, (2, 1), replicas=(1, 2))
     cluster.lead(T1, 1, (1, 2))
     cluster.become(OnlinePartition, T0, T1, strategy=PREFERRED)
@@ -526,7 +526,7 @@ def test_until_1_0_the_preferred_replica_was_elected_unless_it_led() -> None:
 
 def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
     """The state that is found equals the intended one, so the write counts."""
-    cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))
+    cluster = Cluster(live=(1, 2), design=ControlDesign("1.0"))
     cluster.lead(T0, 3, (3, 1))
     cluster.become(OnlinePartition, T0, strategy=OFFLINE, lose={1: (0, 1)})
     assert cluster.state(T0)[:3] == (1, 1, (1,))
@@ -535,7 +535,7 @@ def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
 
 def test_until_1_0_a_failed_set_is_read_again() -> None:
     """A state that was deleted in between counts as missing, not as an error of ZooKeeper."""
-    cluster = Cluster(live=(1, 2), design=control_design_of("1.0"))
+    cluster = Cluster(live=(1, 2), design=ControlDesign("1.0"))
     cluster.lead(T0, 3, (3, 1))
     gone = {1: lambda: cluster.zookeeper.delete(None, "/brokers/topics/t/partitions/0/state")}
     cluster.become(OnlinePartition, T0, strategy=OFFLINE, before=gone)
@@ -685,7 +685,7 @@ def test_until_2_2_a_trigger_of_a_topic_covers_all_partitions_with_a_state() -> 
     """Even those of an earlier, removed topic with the same name. [triggerOnlinePartitionStateChange, 2.2]"""
     triggered = []
     for release in ("2.2", "2.3"):
-        cluster = Cluster(design=control_design_of(release))
+        cluster = Cluster(design=ControlDesign(release))
         cluster.lead(T0, 4, (4, 1), replicas=(4, 1))
         cluster.context.remove_topic("t")
         cluster.assign(T1, 1, 2)

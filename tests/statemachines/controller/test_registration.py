@@ -20,10 +20,10 @@ from statemachines.controller.design import (
     STOPPED,
     Agenda,
     ControllerStep,
+    Design,
     Election,
     Threads,
     agendas,
-    design_of,
     is_repeated,
     listener_agendas,
 )
@@ -523,7 +523,7 @@ def test_anothers_registration_fails_a_start(zookeeper: ZooKeeper, ephemeral_own
 def test_a_registration_made_by_hand_fails_a_start(zookeeper: ZooKeeper, release: str) -> None:
     """In every release: a persistent node has no owner, so it is not left by an older session of the process."""
     zookeeper.create(None, OWN)
-    design = design_of(release)
+    design = Design(release)
     controller = OnePartitionController(design, zookeeper, 0)
     registers: tuple[ControllerStep, ...] = STARTUP[Threads.barrier][1:]
     if design.threads is not Threads.barrier:

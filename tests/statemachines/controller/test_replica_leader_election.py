@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from statemachines.controller.calls import Call, EventFailure
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.controller.state_change import EventDone
 from statemachines.messages.control_requests import LeaderAndIsrRequest
@@ -108,7 +108,7 @@ def test_the_node_stays_if_the_controller_moves(cluster: EventCluster) -> None:
 @pytest.mark.parametrize(("release", "epochs"), [("2.1", [2, 2]), ("2.2", [2, 1])])
 def test_until_2_1_a_leading_preferred_replica_was_elected_again(release: str, epochs: list[int]) -> None:
     """In a new leader epoch. [KAFKA-5692]"""
-    cluster = astray(control_design_of(release))
+    cluster = astray(ControlDesign(release))
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0, T2))
     cluster.process("process_replica_leader_election")
     assert [cluster.state(each).leader_epoch for each in (T0, T2)] == epochs
@@ -117,7 +117,7 @@ def test_until_2_1_a_leading_preferred_replica_was_elected_again(release: str, e
 
 def test_until_2_1_the_node_stayed_with_an_unknown_partition() -> None:
     """The partition gets a state by that; others get their elections."""
-    cluster = astray(control_design_of("2.1"))
+    cluster = astray(ControlDesign("2.1"))
     cluster.zookeeper.create(None, PREFERRED_REPLICA_ELECTION, (T0, NOWHERE))
     assert cluster.process("process_replica_leader_election").failure is EventFailure.NeverLed
     assert cluster.state(T0).leader == 1
@@ -152,7 +152,7 @@ def test_an_administrator_is_answered_partition_by_partition(cluster: EventClust
 @pytest.mark.parametrize(("release", "answer"), [("2.3", Errors.NONE), ("2.4", Errors.ELECTION_NOT_NEEDED)])
 def test_until_2_3_an_unnecessary_election_was_no_error(release: str, answer: Errors) -> None:
     """And the reply did not name the leader. [KIP-460]"""
-    assert elect(astray(control_design_of(release)), T2) == ((T2, answer),)
+    assert elect(astray(ControlDesign(release)), T2) == ((T2, answer),)
 
 
 def test_duplicate_partitions_are_answered_once(cluster: EventCluster) -> None:
@@ -269,7 +269,7 @@ def test_a_replica_whose_disk_has_failed_does_not_lead_again(cluster: EventClust
 def test_until_2_0_0_the_rebalance_went_partition_by_partition() -> None:
     """Brokers received each partition separately. [KAFKA-7299]"""
     for release, batches in (("2.0.0", [[T0], [T1]]), ("2.0.1", [[T0, T1]])):
-        cluster = astray(control_design_of(release))
+        cluster = astray(ControlDesign(release))
         cluster.leader_writes(T1, (2, 1))
         cluster.process("process_auto_preferred_replica_leader_election")
         assert [cluster.state(each).leader for each in (T0, T1)] == [1, 1]
@@ -283,7 +283,7 @@ def test_until_2_0_0_the_rebalance_went_partition_by_partition() -> None:
 @pytest.mark.parametrize(("release", "failed"), [("2.5", [T1]), ("2.6", [])])
 def test_until_2_5_an_out_of_sync_preferred_replica_was_elected(release: str, failed: list[TopicPartition]) -> None:
     """The election failed, and was logged as an error, again and again [KAFKA-9866]."""
-    cluster = astray(control_design_of(release))
+    cluster = astray(ControlDesign(release))
     cluster.process("process_auto_preferred_replica_leader_election")
     assert cluster.state(T0).leader == 1
     assert [failure.subject for failure in cluster.log] == failed
@@ -293,7 +293,7 @@ def test_until_3_3_the_rebalance_waited_for_reassignments() -> None:
     """Of any partition. [KAFKA-10149]"""
     leaders = []
     for release in ("3.3", "3.4"):
-        cluster = astray(control_design_of(release))
+        cluster = astray(ControlDesign(release))
         cluster.quietly("process_api_partition_reassignment", ((T2, (2, 3)),))
         cluster.process("process_auto_preferred_replica_leader_election")
         leaders.append(cluster.state(T0).leader)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.kafka_zk_client import ZkBatch, ZkResponse, retry_requests_until_connected
 from statemachines.controller.replica_state_machine import ReplicaStateChange
 from statemachines.controller.state_change import ChangeDone, FailedStateChange, StateChangeFailure
@@ -32,7 +32,7 @@ from tests.rows import rows
 from tests.statemachines.control import EPOCH, T0, T1, Cluster
 
 STATE = "/brokers/topics/t/partitions/0/state"
-OLD = ControlDesign(keep_last_isr=False)
+OLD = ControlDesign().but(keep_last_isr=False)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def on(partition: TopicPartition, broker: int) -> PartitionAndReplica:
 @rows("release, state, target", product(["2.2", "3.9"], ReplicaState, ReplicaState))
 def test_every_transition_is_that_of_the_table(release: str, state: ReplicaState, target: ReplicaState) -> None:
     """A row of the release takes effect; another pair is logged, and changes and sends nothing."""
-    cluster = Cluster(design=control_design_of(release))
+    cluster = Cluster(design=ControlDesign(release))
     cluster.lead(T0, 1, (1, 2, 3))
     cluster.context.put_replica_state(on(T0, 2), state)
     allowed = REPLICA.at(release).allows(state, target)
@@ -248,7 +248,7 @@ def test_a_partition_that_never_had_a_leader() -> None:
 
 def test_until_1_1_a_replica_without_a_leader_ever_did_not_go_offline() -> None:
     """It received StopReplica, and no more happened."""
-    cluster = Cluster(design=control_design_of("1.1"))
+    cluster = Cluster(design=ControlDesign("1.1"))
     cluster.assign(T0, 1, 2)
     cluster.replicas_become(NewReplica, (T0, 1))
     cluster.replicas_become(OfflineReplica, (T0, 1))
@@ -258,7 +258,7 @@ def test_until_1_1_a_replica_without_a_leader_ever_did_not_go_offline() -> None:
 
 def test_in_2_4_a_removed_replica_stayed_in_removing_replicas() -> None:
     """It left the replicas, but not `removing_replicas`."""
-    cluster = Cluster(design=control_design_of("2.4"))
+    cluster = Cluster(design=ControlDesign("2.4"))
     cluster.assign(T0, 1, 2, removing=(2,))
     cluster.context.put_replica_state(on(T0, 2), ReplicaDeletionSuccessful)
     cluster.replicas_become(NonExistentReplica, (T0, 2))
@@ -267,7 +267,7 @@ def test_in_2_4_a_removed_replica_stayed_in_removing_replicas() -> None:
 
 def test_until_2_2_no_broker_was_informed() -> None:
     """When a replica went offline whose partition never had a leader."""
-    cluster = Cluster(design=control_design_of("2.2"))
+    cluster = Cluster(design=ControlDesign("2.2"))
     cluster.assign(T0, 1, 2)
     cluster.replicas_become(NewReplica, (T0, 1))
     cluster.replicas_become(OfflineReplica, (T0, 1))
@@ -331,7 +331,7 @@ def test_a_set_whose_reply_was_lost_is_found_to_be_done(cluster: Cluster) -> Non
 
 def test_until_1_0_a_set_whose_reply_was_lost_is_read_back() -> None:
     """The state that is found equals the intended one, so the write counts."""
-    cluster = Cluster(design=control_design_of("1.0"))
+    cluster = Cluster(design=ControlDesign("1.0"))
     cluster.lead(T0, 1, (1, 2, 3))
     cluster.replicas_become(OfflineReplica, (T0, 2), lose={1: (0, 1)})
     assert cluster.known(T0)[:3] == (1, 1, (1, 3))
@@ -350,7 +350,7 @@ def test_a_lost_reply_for_the_last_member_increments_twice() -> None:
 @pytest.mark.parametrize(("release", "leader"), [("1.0", (3, EPOCH + 1)), ("1.1", (1, EPOCH - 1))])
 def test_until_1_0_a_new_replica_receives_the_leader_from_zookeeper(release: str, leader: tuple[int, int]) -> None:
     """Whichever controller wrote that; since 1.1 from the controller's cache."""
-    cluster = Cluster(design=control_design_of(release))
+    cluster = Cluster(design=ControlDesign(release))
     cluster.lead(T0, 1, (1, 3))
     written = TopicPartitionState(LeaderAndIsr(3, 1, (3,)), EPOCH + 1)
     cluster.zookeeper.set(None, "/brokers/topics/t/partitions/0/state", written)
@@ -363,7 +363,7 @@ def test_until_1_0_a_new_replica_receives_the_leader_from_zookeeper(release: str
 @pytest.mark.parametrize(("release", "is_sent"), [("1.0", True), ("1.1", False)])
 def test_until_1_0_an_unwritten_state_is_sent(release: str, is_sent: bool) -> None:
     """The state's node is gone before the ISR is set, and at the next read: the others receive that ISR anyway."""
-    cluster = Cluster(design=control_design_of(release))
+    cluster = Cluster(design=ControlDesign(release))
     cluster.lead(T0, 1, (1, 2))
     gone = {1: lambda: cluster.zookeeper.delete(None, "/brokers/topics/t/partitions/0/state")}
     cluster.replicas_become(OfflineReplica, (T0, 2), before=gone)
@@ -374,7 +374,7 @@ def test_until_1_0_an_unwritten_state_is_sent(release: str, is_sent: bool) -> No
 
 def test_until_1_0_replicas_change_one_by_one() -> None:
     """Each leaves the ISR in its turn, and all requests are sent at the end."""
-    cluster = Cluster(design=control_design_of("1.0"))
+    cluster = Cluster(design=ControlDesign("1.0"))
     for partition in (T0, T1):
         cluster.lead(partition, 1, (1, 2))
     replicas = [PartitionAndReplica(partition, 2) for partition in (T1, T0)]
@@ -393,7 +393,7 @@ def test_until_1_0_replicas_change_one_by_one() -> None:
 @pytest.mark.parametrize(("release", "logged"), [("1.0", [StateChangeFailure.NoLeaderAndIsr]), ("1.1", [])])
 def test_until_1_0_an_unchanged_replica_is_an_error(release: str, logged: list[StateChangeFailure]) -> None:
     """If there never was a leader, and the topic is not in deletion."""
-    cluster = Cluster(design=control_design_of(release))
+    cluster = Cluster(design=ControlDesign(release))
     cluster.assign(T0, 1, 2)
     cluster.replicas_become(NewReplica, (T0, 2))
     cluster.replicas_become(OfflineReplica, (T0, 2))
@@ -502,7 +502,7 @@ def test_startup_notifies_live_replicas_and_removes_dead_ones() -> None:
 
 def test_until_2_2_the_dead_stayed_in_the_isr() -> None:
     """And could not be deleted either, as far as the controller knew. [B25]"""
-    cluster = Cluster(live=(1, 2), design=control_design_of("2.2"))
+    cluster = Cluster(live=(1, 2), design=ControlDesign("2.2"))
     cluster.lead(T0, 1, (1, 2, 3))
     assert cluster.drive(cluster.replicas, cluster.replicas.startup()) == ChangeDone()
     assert cluster.state(T0).isr == (1, 2, 3)

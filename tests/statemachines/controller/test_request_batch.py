@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.request_batch import BatchNotEmpty, RequestsNotSent
 from statemachines.messages.control_requests import (
     LeaderAndIsrRequest,
@@ -136,7 +136,7 @@ def test_stop_replica_carries_the_leader_epoch(cluster: Cluster) -> None:
 
 def test_until_2_5_deletions_are_a_request_of_their_own() -> None:
     """It goes first, and neither has leader epochs."""
-    cluster = Cluster(design=ControlDesign(fence_stop=False))
+    cluster = Cluster(design=ControlDesign().but(fence_stop=False))
     cluster.lead(T0, 1, (1, 2), leader_epoch=3)
     cluster.lead(T1, 1, (1, 2), leader_epoch=3)
     cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=False)
@@ -149,7 +149,7 @@ def test_until_2_5_deletions_are_a_request_of_their_own() -> None:
 
 def test_until_1_1_metadata_contained_every_topic_in_deletion() -> None:
     """Whatever else the request contained."""
-    cluster = Cluster(design=control_design_of("1.1"))
+    cluster = Cluster(design=ControlDesign("1.1"))
     cluster.lead(T0, 1, (1, 2))
     cluster.lead(TopicPartition("u", 0), 1, (1, 2))
     cluster.context.queue_topic_deletion({"u"})
@@ -161,7 +161,7 @@ def test_until_1_1_metadata_contained_every_topic_in_deletion() -> None:
 
 def test_until_2_2_each_stopping_replica_has_a_request_of_its_own() -> None:
     """After an empty one, in the order in which they were added, with or without deletion."""
-    cluster = Cluster(design=control_design_of("2.2"))
+    cluster = Cluster(design=ControlDesign("2.2"))
     cluster.batch.add_stop_replica_request_for_brokers([1], T1, delete_partition=False)
     cluster.batch.add_stop_replica_request_for_brokers([1], T0, delete_partition=True)
     cluster.batch.send_requests_to_brokers(EPOCH)
@@ -184,7 +184,7 @@ def test_until_2_2_each_stopping_replica_has_a_request_of_its_own() -> None:
 )
 def test_the_number_of_stop_requests(release: str, kept: list[int], deleted_too: list[int]) -> None:
     """Two replicas that keep their logs, and with a third that does not: the size of each StopReplica."""
-    cluster = Cluster(design=control_design_of(release))
+    cluster = Cluster(design=ControlDesign(release))
     for more, expected in (((), kept), ((T2,), deleted_too)):
         cluster.sent.clear()
         for partition in (T1, *more, T0):
@@ -245,7 +245,7 @@ def test_unsent_requests_stay() -> None:
 
 def test_since_3_2_recovery_is_sent() -> None:
     """Earlier requests have no field for it."""
-    for design in (ControlDesign(), ControlDesign(leader_recovery=False)):
+    for design in (ControlDesign(), ControlDesign().but(leader_recovery=False)):
         cluster = Cluster(design=design)
         cluster.lead(T0, 1, (1,))
         state = KNOWN.leader_and_isr._replace(leader_recovery_state=LeaderRecoveryState.RECOVERING)

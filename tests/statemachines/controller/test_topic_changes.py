@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from statemachines.controller.calls import EventFailure
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.state_change import EventDone
 from statemachines.messages.control_requests import StopReplicaRequest, UpdateMetadataRequest
 from statemachines.messages.errors import Errors
@@ -124,7 +124,7 @@ def test_partitions_are_not_added_to_a_topic_in_deletion() -> None:
     """They are removed from its node; until 1.1 they stayed there, and became real later. [B40, KAFKA-6612]"""
     left = []
     for release in ("1.1", "2.0"):
-        cluster = deleting(control_design_of(release))
+        cluster = deleting(ControlDesign(release))
         cluster.zookeeper.set(None, topic_path("t"), cluster.assignment((1, 2), (2, 1), (3,)))
         cluster.process("process_partition_modifications", "t")
         assert TopicPartition("t", 2) not in cluster.context.all_partitions()
@@ -177,7 +177,7 @@ def test_a_topic_is_deleted_replica_by_replica() -> None:
 @pytest.mark.parametrize(("release", "state"), [("2.0", OnlinePartition), ("2.1", NonExistentPartition)])
 def test_until_2_0_partitions_went_last(release: str, state: PartitionState) -> None:
     """When all replicas were deleted, not when the deletion began. [KAFKA-6753]"""
-    cluster = deleting(control_design_of(release))
+    cluster = deleting(ControlDesign(release))
     assert cluster.context.partition_state(T0) is state
     for broker in (1, 2):
         cluster.deleted(broker, T0, T1)
@@ -271,7 +271,7 @@ def test_the_deletion_of_a_topic_with_a_dead_replica_starts_and_waits() -> None:
     """Live replicas are deleted at once; the dead one is ineligible. Until 2.2 the table had no such row."""
     states = []
     for release in ("2.2", "2.3"):
-        cluster = with_topic(control_design_of(release))
+        cluster = with_topic(ControlDesign(release))
         cluster.die(2)
         cluster.quietly("process_broker_change")
         cluster.ask_to_delete("t")
@@ -333,7 +333,7 @@ def test_after_a_failover_the_deletion_waits_for_the_reassignment() -> None:
 @pytest.mark.parametrize("forgets", [False, True])
 def test_a_recreated_topic_inherits_the_ineligible_mark(forgets: bool) -> None:
     """A broker dies after its reply and marks the topic, which is still deleted; in Kafka the mark stays."""
-    cluster = deleting(ControlDesign(forget_ineligible=forgets))
+    cluster = deleting(ControlDesign().but(forget_ineligible=forgets))
     cluster.deleted(1, T0, T1)
     cluster.die(1)
     cluster.quietly("process_broker_change")
@@ -394,7 +394,7 @@ def test_a_returning_broker_gets_only_its_own_deletions() -> None:
 @pytest.mark.parametrize(("release", "stopped"), [("2.4", [["t"], ["u"], ["t"], ["u"]]), ("2.5", [["t", "u"]] * 2)])
 def test_until_2_4_deletions_began_topic_by_topic(release: str, stopped: list[list[str]]) -> None:
     """Since 2.5 one request stops all replicas on a broker, and another deletes them [KAFKA-9499]."""
-    cluster = with_topic(control_design_of(release))
+    cluster = with_topic(ControlDesign(release))
     cluster.create_topic("u", (1,))
     cluster.quietly("process_topic_change")
     for topic in ("t", "u"):
@@ -412,7 +412,7 @@ def test_until_2_4_deletions_began_topic_by_topic(release: str, stopped: list[li
 @pytest.mark.parametrize(("release", "queued"), [("2.6", frozenset()), ("2.7", {"t"})])
 def test_until_2_6_a_topic_left_the_queue_before_its_nodes_were_deleted(release: str, queued: frozenset[str]) -> None:
     """If the deletion of the nodes fails, the same controller does not retry [KAFKA-10040]."""
-    cluster = deleting(control_design_of(release))
+    cluster = deleting(ControlDesign(release))
     cluster.deleted(1, T0, T1)
     cluster.process(
         "process_topic_deletion_stop_replica_response_received",
@@ -431,7 +431,7 @@ def test_from_2_7_to_3_1_a_topic_without_replicas_was_not_queued_again(
     release: str, failure: EventFailure | None
 ) -> None:
     """The next deletion queues all requested topics; a metric then looks for replicas."""
-    cluster = deleting(control_design_of(release))
+    cluster = deleting(ControlDesign(release))
     for partition in (T0, T1):
         cluster.context.update_partition_full_replica_assignment(partition, ReplicaAssignment(()))
     cluster.create_topic("u", (3,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from statemachines.controller.calls import Call, EventFailed, EventFailure
-from statemachines.controller.control_design import control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.state_change import EventDone
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
@@ -23,7 +23,7 @@ def cluster() -> EventCluster:
 
 def cluster_of(release: str) -> EventCluster:
     """Brokers 1 to 5; partition 0 is on 1 and 2, partition 1 on 1 alone."""
-    cluster = EventCluster((1, 2, 3, 4, 5), control_design_of(release))
+    cluster = EventCluster((1, 2, 3, 4, 5), ControlDesign(release))
     cluster.create_topic("t", (1, 2), (1,))
     cluster.take_over()
     cluster.forget()
@@ -113,7 +113,7 @@ def test_additions_to_the_node_during_a_move(release: str, left: object, begun: 
     assert (cluster.data(REASSIGN_PARTITIONS) if cluster.exists(REASSIGN_PARTITIONS) else None) == left
     for event in cluster.queue:
         cluster.process(event.method, *event.arguments)
-    if control_design_of(release).reread_reassignment:  # ZkClient reports the controller's own write
+    if ControlDesign(release).reread_reassignment:  # ZkClient reports the controller's own write
         cluster.process("process_zk_partition_reassignment")
     assert (T1 in cluster.context.state.partitions_being_reassigned) is begun
 

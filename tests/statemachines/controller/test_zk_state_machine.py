@@ -32,7 +32,7 @@ from spec.language import (
 )
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
 from statemachines.controller.context import ControllerContext
-from statemachines.controller.control_design import ControlDesign, control_design_of
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.kafka_zk_client import ZkBatch, ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.partition_state_machine import (
@@ -112,7 +112,7 @@ class OnePartition(Specification[Controlled]):
     writes: int = constant(3, "Bound: number of writes of the partition's state.")
 
     design: ControlDesign = switches(
-        ControlDesign, {release: control_design_of(release) for release in RELEASES}, only=["keep_last_isr"]
+        ControlDesign, {release: ControlDesign(release) for release in RELEASES}, only=[ControlDesign.keep_last_isr]
     )
 
     def sizes(self) -> Mapping[Any, Size]:
