@@ -130,7 +130,7 @@ def topics(partitions: int, brokers: int) -> dict[str, dict[int, tuple[int, ...]
 
 def day(partitions: int, brokers: int) -> Iterator[Rest]:
     """Trigger the external events, in the order of `EVENTS`."""
-    with mock.patch("statemachines.cluster.ClusterController", TimedController):
+    with mock.patch("statemachines.cluster_state.ClusterController", TimedController):
         cluster = Cluster(range(brokers))
     for topic, replicas in topics(partitions, brokers).items():
         cluster.create_topic(topic, replicas)
