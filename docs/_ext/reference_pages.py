@@ -28,6 +28,7 @@ from spec.reports.content import has_lanes
 from spec.reports.markdown import plain
 from spec.reports.sequence_diagram import svg
 from spec.systems import SYSTEMS
+from statemachines.changes.change import KafkaChange
 
 PACKAGES: Final = ("election", "spec.language", "spec.checking", "spec.testing", "spec.reports", "spec.scenarios")
 """Packages whose public names are imported from the package itself."""
@@ -60,9 +61,16 @@ def public(module: ModuleType) -> list[str]:
 
 
 def constants(module: ModuleType) -> list[str]:
-    """Return a module's public names that are neither classes nor functions; autodoc omits some of these."""
+    """Return a module's public names that are neither classes nor functions; autodoc omits some of these.
+
+    A change, which is a descriptor, would pass for a function.
+    """
     words = {word: getattr(module, word) for word in public(module)}
-    return [word for word, it in words.items() if not (isclass(it) or isroutine(it) or hasattr(it, "__wrapped__"))]
+    return [
+        word
+        for word, it in words.items()
+        if isinstance(it, KafkaChange) or not (isclass(it) or isroutine(it) or hasattr(it, "__wrapped__"))
+    ]
 
 
 class Pages:

@@ -225,7 +225,9 @@ def test_an_interrupt_ends_all_processes(tmp_path: Path, by: signal.Signals) -> 
     with running(tmp_path) as (command, ends):
         command.send_signal(by)
         _, said = command.communicate(timeout=SOON)
-        assert said.strip().splitlines()[-1] == "Error: interrupted; nothing was kept"  # after progress, if it is slow
+        assert (
+            said.strip().splitlines()[-1] == "Error: interrupted; nothing was kept"
+        )  # after progress, if it is slow
         assert command.returncode == 130
         assert all(has_ended(end) for end in ends)
     assert not list(tmp_path.iterdir())
