@@ -56,7 +56,11 @@ def public(module: ModuleType) -> list[str]:
         word
         for word, it in vars(module).items()
         if not word.startswith("_")
-        and (word in explained or (getattr(it, "__module__", "") == module.__name__ and it.__doc__))
+        and (
+            word in explained
+            or isinstance(it, KafkaChange)
+            or (getattr(it, "__module__", "") == module.__name__ and it.__doc__)
+        )
     ]
 
 
