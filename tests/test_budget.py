@@ -27,7 +27,7 @@ BUDGET: Final = {
     "spec/testing": 948,
     "spec/what_if": 3_801,
     "statemachines": 2_814,
-    "statemachines/broker": 4_119,
+    "statemachines/broker": 4_125,
     "statemachines/changes": 1_778,
     "statemachines/controller": 9_871,
     "statemachines/drawing": 780,

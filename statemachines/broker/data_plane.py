@@ -580,6 +580,8 @@ class DataPlane:
 
     def _complete(self, partition: TopicPartition) -> None:
         """Answer the producers that wait no longer [tryCompleteDelayedProduce]."""
+        if partition not in self.delayed_produces:
+            return
 
         def outcome(required: Offset) -> Errors | None:
             hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)

@@ -38,6 +38,10 @@ class DelayedProduces:
         """A producer begins to wait until the high watermark is at this offset."""
         self._waiting.setdefault(partition, []).append(DelayedProduce(required, produced, now + TIMEOUT_MS))
 
+    def __contains__(self, partition: TopicPartition) -> bool:
+        """Whether a producer waits there."""
+        return partition in self._waiting
+
     def complete(self, partition: TopicPartition, outcome: Callable[[Offset], Errors | None]) -> None:
         """Answer the producers of a partition that need not wait any longer [checkAndComplete].
 
