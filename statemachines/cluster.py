@@ -6,7 +6,7 @@ it ends a session, writes a node, or puts a request into the controller's queue.
     TakeRequest        a broker takes the next request from a controller's channel, and answers
     AdvanceController  a broker's controller takes its next event, or sends the next batch of requests to ZooKeeper
     AdvanceShutdown    a broker that is shutting down asks the controller, waits, or stops
-    RunTask            a broker does what is due by the clock
+    RunTask            a broker runs a task that is due by the clock
     SendFetch          a follower's fetcher thread asks a leader for records, or where it must truncate
     TakeFetch          the leader answers; a follower that has caught up should join the ISR
     TakeFetchResponse  the thread appends what it has got, or truncates

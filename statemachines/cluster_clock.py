@@ -1,12 +1,12 @@
 """ClusterClock: the time in a cluster, and what its brokers do by the clock.
 
     task                         when
-    isr-expiration               every half of replica.lag.time.max.ms; in 0.10.1 every whole
+    isr-expiration               twice in replica.lag.time.max.ms; in 0.10.1 once
     highwatermark-checkpoint     every 5 seconds
     isr-change-propagation       every 2.5 seconds; it notifies the controller of ISRs if none has changed for 5
                                  seconds, or if it has not done so for a minute [until 2.6]
     auto-leader-rebalance-task   5 seconds after a failover, then every 300; in 0.10 partition-rebalance-thread
-    ExpirationReaper-ID-Produce  30 seconds after a record with acks=all was appended; until 0.11 ExpirationReaper-ID
+    ExpirationReaper-ID-Produce  30 seconds after a record with acks=all was appended; in 0.10 ExpirationReaper-ID
 
 A task that is due is a step (`RunTask`). A broker that shuts down waits 5 seconds after a failed attempt. All
 settings have their defaults. A broker's first three tasks begin when it starts; Kafka's checkpoints begin with its
@@ -24,7 +24,6 @@ from typing import Final
 
 from election.ids import BrokerId
 from statemachines.broker.broker import Broker
-from statemachines.broker.kafka_server import Backoff
 from statemachines.broker.partition import Milliseconds
 from statemachines.cluster_controller import ClusterController
 from statemachines.cluster_steps import RunTask
@@ -47,8 +46,6 @@ class ClusterClock:
         self._brokers, self._controllers = brokers, controllers
         self._next_runs: dict[RunTask, Milliseconds] = {}
         """When each task of a running broker's scheduler runs next."""
-        self._backoffs: dict[BrokerId, tuple[Backoff, Milliseconds]] = {}
-        """How long each broker that shuts down waits, of those that were waiting when time last passed."""
 
     # Events.
 
@@ -61,14 +58,11 @@ class ClusterClock:
         """A broker has stopped."""
         for name in self._brokers[broker].tasks:
             self._next_runs.pop(RunTask(broker, name), None)
-        self._backoffs.pop(broker, None)
 
     def advance(self, end: Milliseconds) -> None:
         """Time passes, until something else is due or the end is reached."""
-        for broker, its in self._brokers.items():
-            if isinstance(its.shutdown, Backoff) and not self._is_noted(its.shutdown, broker):
-                self._backoffs[broker] = its.shutdown, self.now + its.shutdown.milliseconds
-        moments = (*(ends for _, ends in self._backoffs.values()), *(moment for moment, _ in self._scheduled()))
+        backoffs = (each.backoff_ends for each in self._brokers.values())
+        moments = (*filter(None, backoffs), *(moment for moment, _ in self._scheduled()))
         passed = min((end, *(each for each in moments if each > self.now))) - self.now
         self.now += passed
         for controller in self._controllers.values():
@@ -79,18 +73,14 @@ class ClusterClock:
         self.now += time
         for its in self._brokers.values():
             its.data_plane.delayed_produces.put_off(time)
+            if its.backoff_ends is not None:
+                its.backoff_ends += time
         self._next_runs = {task: moment + time for task, moment in self._next_runs.items()}
-        self._backoffs = {broker: (step, end + time) for broker, (step, end) in self._backoffs.items()}
 
     def is_backing_off(self, broker: BrokerId) -> bool:
         """Whether a broker that shuts down must still wait."""
-        step = self._brokers[broker].shutdown
-        if not isinstance(step, Backoff):
-            return False
-        return not self._is_noted(step, broker) or self._backoffs[broker][1] > self.now
-
-    def _is_noted(self, step: Backoff, broker: BrokerId) -> bool:
-        return broker in self._backoffs and self._backoffs[broker][0] == step
+        ends = self._brokers[broker].backoff_ends
+        return ends is not None and ends > self.now
 
     # Steps.
 
@@ -126,6 +116,6 @@ class ClusterClock:
             if (expires := its.data_plane.delayed_produces.next_expiration) is not None:
                 yield expires, self._expiration(broker)
 
-    @staticmethod
-    def _expiration(broker: BrokerId) -> RunTask:
-        return RunTask(broker, f"ExpirationReaper-{broker}-Produce")
+    def _expiration(self, broker: BrokerId) -> RunTask:
+        of = "" if self._controllers[broker].design.threads is Threads.lock else "-Produce"
+        return RunTask(broker, f"ExpirationReaper-{broker}{of}")

@@ -32,6 +32,8 @@ from statemachines.messages.control_requests import ControlRequest, UpdateMetada
 
 MAX_ELECTIONS: Final = 100
 """After so many controller elections `settle` gives up."""
+WRITE_TO_ZOOKEEPER: Final = ("isr-expiration", "isr-change-propagation")
+"""The tasks that do so until 2.6."""
 DAY: Final = 86_400
 """How far `advance` goes at once, in seconds."""
 
@@ -97,7 +99,7 @@ class SettlingCluster(ClusterState):
             NotSettled: controllers are elected without end.
         """
         _check_settling(seed, until, without)
-        if not self._settles(seed, until, without) and until is not None:
+        if not self._settles(_chance(seed), until, without) and until is not None:
             raise NotReached("the cluster is at rest, and `until` was never true")
 
     def advance(
@@ -110,9 +112,9 @@ class SettlingCluster(ClusterState):
     ) -> None:
         """Time passes. What Kafka does by the clock is done when it is due, and the cluster settles each time.
 
-        Whatever steps are possible now or later, they take no time. Followers fetch again and again, unless their
-        fetches are held. Only here, a broker that shuts down waits between its attempts, and until 2.6 a leader waits
-        before it notifies the controller of ISRs.
+        Steps take no time. Followers fetch again and again, unless their fetches are held. A broker that shuts down
+        waits between its attempts, and until 2.6 a leader waits before it notifies the controller of ISRs; `settle`
+        takes these steps at once.
 
         >>> from statemachines import Cluster
         >>> cluster = Cluster(brokers=(1, 2))
@@ -144,8 +146,8 @@ class SettlingCluster(ClusterState):
                 return not self.design.alter_partition
             return isinstance(step, AdvanceShutdown) and self._clock.is_backing_off(step.broker)
 
-        end = self._clock.now + round(seconds * 1000)
-        while not self._settles(seed, until, lambda step: waits(step) or _is_among(step, without)):
+        end, chance = self._clock.now + round(seconds * 1000), _chance(seed)
+        while not self._settles(chance, until, lambda step: waits(step) or _is_among(step, without)):
             if self._clock.now == end:
                 if until is not None:
                     raise NotReached(f"{seconds} seconds have passed, and `until` was never true")
@@ -158,13 +160,13 @@ class SettlingCluster(ClusterState):
 
     def _settles(
         self,
-        seed: int | None,
+        chance: random.Random | None,
         until: Callable[[Self], bool] | None,
         without: Callable[[Step], bool] | type[Step] | None,
     ) -> bool:
         """Take steps until none is left. Returns whether `until` became true before."""
         last = self._elections + MAX_ELECTIONS
-        for each in self._chosen(seed, without):
+        for each in self._chosen(chance, without):
             if until is not None and until(self):
                 return True
             self._do(each)
@@ -172,15 +174,16 @@ class SettlingCluster(ClusterState):
                 raise NotSettled(f"the cluster does not settle: {MAX_ELECTIONS} controllers were elected in a row")
         return until is not None and until(self)
 
-    def _chosen(self, seed: int | None, without: Callable[[Step], bool] | type[Step] | None) -> Iterator[Step]:
+    def _chosen(
+        self, chance: random.Random | None, without: Callable[[Step], bool] | type[Step] | None
+    ) -> Iterator[Step]:
         """The steps to take, each when the one before has been taken, until none is left."""
 
         def are_left() -> Iterator[list[Step]]:
             for group in self._by_urgency():
                 yield [each for each in group if not _is_among(each, without)]
 
-        if seed is not None:
-            chance = random.Random(seed)
+        if chance is not None:
             while steps := [*chain.from_iterable(are_left())]:
                 yield chance.choice(steps)
         while most_urgent := next(filter(None, are_left()), ()):
@@ -236,8 +239,8 @@ class SettlingCluster(ClusterState):
                 yield [AdvanceShutdown(broker, "Begin" if due is None else type(due).__name__)]
 
     def _may_run(self, task: RunTask) -> bool:
-        """Whether a task can run now: the others of a broker's scheduler wait until 2.6 for its session."""
-        return self._may_write_isr(task.broker) or task.name == "highwatermark-checkpoint"
+        """Whether a task can run now: those that write to ZooKeeper wait for the broker's session."""
+        return task.name not in WRITE_TO_ZOOKEEPER or self._may_write_isr(task.broker)
 
     def _reaches_controller(self, broker: BrokerId) -> bool:
         """Whether a broker can report ISRs: since 2.7 to an active controller, until 2.6 in its session."""
@@ -330,6 +333,10 @@ def _check_settling(
     for name, given in {"until": until, "without": without}.items():
         if not (given is None or callable(given)):
             raise ValueError(f"{name}: {reprlib.repr(given)}, allowed are functions, or None")
+
+
+def _chance(seed: int | None) -> random.Random | None:
+    return None if seed is None else random.Random(seed)
 
 
 def _is_among(step: Step, some: Callable[[Step], bool] | type[Step] | None) -> bool:

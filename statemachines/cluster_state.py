@@ -319,7 +319,7 @@ class ClusterState:
 
 
 def check_min_insync_replicas(number: int) -> None:
-    """Refuse what is no number of replicas."""
+    """Refuse anything but an integer from 1 on."""
     if type(number) is not int or number < 1:
         raise ValueError(f"min_insync_replicas: {reprlib.repr(number)}, allowed are integers from 1 on")
 

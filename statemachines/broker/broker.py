@@ -22,6 +22,7 @@ from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.kafka_server import (
     CONTROLLED_SHUTDOWN_MAX_RETRIES,
     AskController,
+    Backoff,
     KafkaServer,
     NotAnswered,
     ShutdownStep,
@@ -97,8 +98,7 @@ class Broker:
         """Start from a process that knows nothing but its logs."""
         self.metadata_cache = MetadataCache()
         self.server = self._made_server(CONTROLLED_SHUTDOWN_MAX_RETRIES)
-        self.shutdown: ShutdownStep | None = None
-        """The next step of its shutdown; None if it is not shutting down."""
+        self.shutdown = None
         self.awaits_controller = False
         """It has asked the controller for permission to stop, and waits for the reply."""
         self.remaining: tuple[TopicPartition, ...] = ()
@@ -157,6 +157,17 @@ class Broker:
         return any(each.topic == partition.topic for each in known)
 
     # Start and stop.
+
+    @property
+    def shutdown(self) -> ShutdownStep | None:
+        """The next step of its shutdown; None if it is not shutting down."""
+        return self._shutdown
+
+    @shutdown.setter
+    def shutdown(self, step: ShutdownStep | None) -> None:
+        self._shutdown = step
+        self.backoff_ends = self.settings.now() + step.milliseconds if isinstance(step, Backoff) else None
+        """When it need not wait any longer; None if it does not wait."""
 
     def start(self) -> None:
         """The process starts."""

@@ -72,11 +72,13 @@ class DelayedProduces:
 
     def expire(self, now: Milliseconds) -> None:
         """Answer those whose time is over. Their records stay in the log."""
-        for partition, waiting in tuple(self._waiting.items()):
-            self._waiting[partition] = [each for each in waiting if each.expires > now]
-            for each in waiting:
+        waiting, self._waiting = self._waiting, {}
+        for partition, producers in waiting.items():
+            for each in producers:
                 if each.expires <= now:
                     each.produced.error = Errors.REQUEST_TIMED_OUT
+                else:
+                    self._waiting.setdefault(partition, []).append(each)
 
     def put_off(self, time: Milliseconds) -> None:
         """They wait so much longer."""

@@ -18,9 +18,9 @@ A follower whose log ends after its leader's is out of range. It asks where the 
 there; until 2.0.0 the broker halts instead, unless unclean elections are permitted. If the leader's log has become
 longer meanwhile, it asks where that begins, and fetches again.
 
-Left out: retries after a while, quotas. Until 0.11 one partition of which the broker is no replica fails a whole
-fetch, so followers fall behind in others, too [KAFKA-5758]; here only that partition fails. A leader refuses a fetch
-of what UpdateMetadata has not yet named [KAFKA-9930], as it refuses clients; here it answers.
+Left out: retries after a while, quotas. Until 0.11 a whole fetch fails if the follower is no replica of one of its
+partitions, and it falls behind in the others, too [KAFKA-5758]; here only that partition fails. A leader refuses to
+fetch a partition that UpdateMetadata has not yet named [KAFKA-9930], as it refuses clients; here it answers.
 
 [AbstractFetcherThread.scala, ReplicaFetcherThread.scala, 0.10.1 to 3.9]
 """

@@ -4,8 +4,8 @@
     a check is processed        the next one, `leader.imbalance.check.interval.seconds` later, whatever the outcome
     the controller resigns      no check is scheduled
 
-No clock runs here. The timer says in how many seconds a check is due, and is told how many have passed; the driver of
-the controller says when a check begins. A due check becomes an event of the queue, like any other.
+No clock runs here. The timer says in how many seconds a check is due. Whoever has a clock says how many have passed
+(`advance`), and the driver of the controller begins the check. It becomes an event of the queue, like any other.
 
 A check may wait in the queue while its controller resigns and is elected again. It then schedules the next check in
 addition to that of the new failover: two checks stay scheduled as long as this controller lasts.

@@ -160,6 +160,20 @@ def test_a_producer_waits_for_thirty_seconds_and_its_record_stays() -> None:
     assert cluster.consume("t", 0) == ["m0", "m1"]
 
 
+@rows("release, reaper", [("0.10.2", "ExpirationReaper-1"), ("0.11", "ExpirationReaper-1-Produce")])
+def test_a_producer_hears_that_its_time_is_over_from_a_leader_without_session(release: str, reaper: str) -> None:
+    """Only what writes to ZooKeeper waits for a session."""
+    cluster = with_topic(release)
+    cluster.hold_fetches(2)
+    produced = cluster.produce("t", 0, "m0")
+    cluster.expire_session(1)
+    cluster.advance(30, without=lambda step: isinstance(step, AdvanceController | RunTask))
+    assert RunTask(1, reaper) in cluster.steps()
+    assert RunTask(1, "isr-expiration") not in cluster.steps()
+    cluster.advance(0, without=AdvanceController)
+    assert produced.error is Errors.REQUEST_TIMED_OUT
+
+
 # Time and steps.
 
 
