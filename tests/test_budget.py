@@ -27,7 +27,7 @@ BUDGET: Final = {
     "spec/testing": 948,
     "spec/what_if": 3_801,
     "statemachines": 2_811,
-    "statemachines/broker": 4_138,
+    "statemachines/broker": 4_123,
     "statemachines/changes": 1_778,
     "statemachines/controller": 9_871,
     "statemachines/drawing": 780,

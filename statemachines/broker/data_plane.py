@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerId
-from statemachines.broker.delayed_produce import DelayedProduces
+from statemachines.broker.delayed_produce import DelayedProduce, DelayedProduces
 from statemachines.broker.fetch_changes import ChangedKeys, Changes
 from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.log.disk import Disk
@@ -580,16 +580,13 @@ class DataPlane:
 
     def _complete(self, partition: TopicPartition) -> None:
         """Answer the producers that wait no longer [tryCompleteDelayedProduce]."""
-        if partition not in self.delayed_produces:
-            return
+        self.delayed_produces.complete(partition, self._outcome)
 
-        def outcome(required: Offset) -> Errors | None:
-            hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)
-            if hosted is None or mine is None:
-                return self._unserved(partition)
-            return mine.outcome(hosted, self._environment(partition), required)
-
-        self.delayed_produces.complete(partition, outcome)
+    def _outcome(self, partition: TopicPartition, waiting: DelayedProduce) -> Errors | None:
+        hosted, mine = self.hosted.all_partitions.get(partition), self.partitions.get(partition)
+        if hosted is None or mine is None:
+            return self._unserved(partition)
+        return mine.outcome(hosted, self._environment(partition), waiting.required)
 
 
 def _reason(asked: PartitionQuestion, answer: PartitionAnswer) -> str:

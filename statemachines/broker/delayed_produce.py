@@ -38,19 +38,12 @@ class DelayedProduces:
         """A producer begins to wait until the high watermark is at this offset."""
         self._waiting.setdefault(partition, []).append(DelayedProduce(required, produced, now + TIMEOUT_MS))
 
-    def __contains__(self, partition: TopicPartition) -> bool:
-        """Whether a producer waits there."""
-        return partition in self._waiting
-
-    def complete(self, partition: TopicPartition, outcome: Callable[[Offset], Errors | None]) -> None:
-        """Answer the producers of a partition that need not wait any longer [checkAndComplete].
-
-        Args:
-            partition: the partition.
-            outcome: says what a producer hears that waits for this high watermark; None if it waits on.
-        """
+    def complete(
+        self, partition: TopicPartition, outcome: Callable[[TopicPartition, DelayedProduce], Errors | None]
+    ) -> None:
+        """Answer the producers of a partition [checkAndComplete]; one without an outcome waits on."""
         for each in self._waiting.pop(partition, ()):
-            error = outcome(each.required)
+            error = outcome(partition, each)
             if error is None:
                 self._waiting.setdefault(partition, []).append(each)
             elif error is Errors.NONE:
@@ -72,13 +65,8 @@ class DelayedProduces:
 
     def expire(self, now: Milliseconds) -> None:
         """Answer those whose time is over. Their records stay in the log."""
-        waiting, self._waiting = self._waiting, {}
-        for partition, producers in waiting.items():
-            for each in producers:
-                if each.expires <= now:
-                    each.produced.error = Errors.REQUEST_TIMED_OUT
-                else:
-                    self._waiting.setdefault(partition, []).append(each)
+        for partition in tuple(self._waiting):
+            self.complete(partition, lambda _, each: Errors.REQUEST_TIMED_OUT if each.expires <= now else None)
 
     def put_off(self, time: Milliseconds) -> None:
         """They wait so much longer."""
