@@ -1,7 +1,7 @@
 """Meter: how often something has happened, and how long it took, as a metric of Kafka shows it.
 
-Kafka's meters and timers are those of the library Metrics 2.2. The rate of the last minute is an average of the rates
-of all past intervals of 5 seconds, in which an interval counts a twelfth of a minute more than the one before:
+Kafka's meters and timers are those of the library Metrics 2.2. The rate of the last minute is a moving average of the
+rates in intervals of 5 seconds; an interval that is a minute older counts a third as much:
 
 >>> times = iter((0, 1_000, 61_000, 61_000, 61_000))
 >>> meter = Meter(lambda: next(times))
