@@ -247,7 +247,7 @@ class SteppedBrokers:
             self._send_response(follower, leader)
 
     def _send_response(self, follower: BrokerId, leader: BrokerId) -> None:
-        """A leader sends a response, with the records that its file has now; it may have handled the request before."""
+        """A leader sends its response, with the records that are in its file by then."""
         exchanges = self._brokers[follower].data_plane.exchanges
         exchange = exchanges.get(leader)
         if exchange is None or exchange.response is None or (follower, leader) in self._under_way:
