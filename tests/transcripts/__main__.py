@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tests.transcripts.transcript import files, rewritten
+from tests.transcripts.transcript import files, rewrite
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
@@ -13,4 +13,4 @@ if __name__ == "__main__":
     parser.add_argument("files", nargs="*", type=Path, help="all by default")
     options = parser.parse_args()
     for path in options.files or files():
-        path.write_text(rewritten(path.read_text(), options.kafka))
+        rewrite(path, options.kafka)

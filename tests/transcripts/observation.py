@@ -54,7 +54,7 @@ class Observation(NamedTuple):
     """The epochs under which brokers have registered, in order."""
 
 
-def lines_of(now: Observation, before: State, show: frozenset[str] = frozenset()) -> list[str]:
+def lines_of(now: Observation, before: State, show: str = "") -> list[str]:
     """What has changed since the state before, in the order in which a reader asks for it.
 
     Args:

@@ -6,12 +6,13 @@
     register 1 2 3
     create t 1,2 2,3
     ----
-    handles BrokerChange
+    handles TopicChange
     ...
 
-A file has several, one after another; empty lines do not matter. `release` names one or more releases, which all do
-the same; `show requests` also tells the requests to ZooKeeper. Several commands before a line of dashes are set-up:
-only the last one's effects are written.
+A text has several, one after another. `release` names one or more releases, which all do the same. `show requests`
+also tells the requests to ZooKeeper. `not recorded` says why none of Kafka's controllers can show it. Of several
+commands before a line of dashes only the last one's effects are written: the others are set-up. A page of `docs/` has
+transcripts without titles in its code blocks.
 
 `make test` compares the texts with our controller, `make long-kafka` with Kafka's own. After a wanted change,
 `python -m tests.transcripts` writes what ours does, and `python -m tests.transcripts --kafka` what Kafka's does.
@@ -19,6 +20,8 @@ only the last one's effects are written.
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
@@ -35,6 +38,8 @@ from tests.transcripts.commands import command_of
 from tests.transcripts.observation import Observation, State, lines_of
 
 ROOT: Final = Path(__file__).parent / "controller"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "controller-transcripts.md"
+BLOCK: Final = re.compile(r"(?<=^```text\n)release .*?(?=^```$)", re.MULTILINE | re.DOTALL)
 DASHES: Final = "----"
 
 
@@ -49,11 +54,23 @@ class Step(NamedTuple):
 class Transcript(NamedTuple):
     """A story of a controller."""
 
-    title: tuple[str, ...]
-    """Its comment, line by line."""
-    releases: tuple[str, ...]
-    show: frozenset[str]
+    head: tuple[str, ...]
+    """Its title and directives, line by line."""
     steps: tuple[Step, ...]
+
+    def directive(self, name: str) -> str:
+        """What the head says after this word; nothing, if it does not have it."""
+        return next((line.removeprefix(name).strip() for line in self.head if line.startswith(name)), "")
+
+    @property
+    def releases(self) -> list[str]:
+        """The releases that do this."""
+        return self.directive("release").split()
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether Kafka's own controllers can show it."""
+        return not self.directive("not recorded")
 
     @property
     def commands(self) -> list[ControlCommand]:
@@ -72,65 +89,42 @@ class Transcript(NamedTuple):
         return self._replace(steps=tuple(steps))
 
     def __str__(self) -> str:
-        head = [*(f"# {line}" for line in self.title), f"release {' '.join(self.releases)}"]
-        head += [f"show {' '.join(sorted(self.show))}"] if self.show else []
-        parts = ["\n".join(head)]
-        parts += ["\n".join([*chain(*step.commands), DASHES, *step.told]) for step in self.steps]
-        return "\n\n".join(parts) + "\n"
+        steps = ([*chain(*step.commands), DASHES, *step.told] for step in self.steps)
+        return "\n\n".join(map("\n".join, [self.head, *steps])) + "\n"
 
 
 def parsed(text: str) -> list[Transcript]:
-    """The transcripts of a file."""
+    """The transcripts of a text."""
     found: list[Transcript] = []
-    title: list[str] = []
-    commands: list[list[str]] = []
-    told: list[str] | None = None
-    releases: tuple[str, ...] = ()
-    show: frozenset[str] = frozenset()
-    steps: list[Step] = []
-
-    def end_step() -> None:
-        nonlocal told
-        if commands:
-            steps.append(Step(tuple(map(tuple, commands)), tuple(told or ())))
-            commands.clear()
-        told = None
-
-    def end() -> None:
-        end_step()
-        if steps:
-            found.append(Transcript(tuple(title), releases, show, tuple(steps)))
-            title.clear()
-            steps.clear()
-
-    for line in text.splitlines():
-        if not line.strip():
-            if told is not None:
-                end_step()
-        elif line.startswith("# "):
-            if steps or commands:
-                end()
-                show = frozenset()
-            title.append(line[2:])
-        elif told is not None:
-            told.append(line)
-        elif line == DASHES:
-            told = []
-        elif line.startswith("release "):
-            releases = tuple(line.split()[1:])
-        elif line.startswith("show "):
-            show = frozenset(line.split()[1:])
-        elif line.startswith(" "):
-            commands[-1].append(line)
+    for paragraph in re.split(r"\n{2,}", text.strip()):
+        lines = tuple(paragraph.splitlines())
+        if lines[0].startswith(("# ", "release ")):
+            found.append(Transcript(lines, ()))
         else:
-            commands.append([line])
-    end()
+            found[-1] = found[-1]._replace(steps=(*found[-1].steps, _step(lines)))
     return found
+
+
+def _step(lines: Sequence[str]) -> Step:
+    dashes = lines.index(DASHES)
+    commands: list[tuple[str, ...]] = []
+    for line in lines[:dashes]:
+        if line.startswith(" "):
+            commands[-1] += (line,)
+        else:
+            commands.append((line,))
+    return Step(tuple(commands), tuple(lines[dashes + 1 :]))
+
+
+def texts(path: Path) -> list[str]:
+    """The texts in a file: all of it, or the code blocks of a page."""
+    content = path.read_text(encoding="utf-8")
+    return BLOCK.findall(content) if path.suffix == ".md" else [content]
 
 
 def files() -> list[Path]:
     """All files, sorted."""
-    return sorted(ROOT.glob("*.txt"))
+    return [PAGE, *sorted(ROOT.glob("*.txt"))]
 
 
 # What our controller does.
@@ -141,7 +135,7 @@ def ours(
 ) -> Transcript:
     """The transcript as our controller writes it."""
     controller = (IdleControllerBeside if release in IDLE else ControllerBeside)(release, processor)
-    return transcript.with_told(_told(_observed(controller, transcript.commands), transcript.show))
+    return transcript.with_told(_told(_observed(controller, transcript.commands), transcript.directive("show")))
 
 
 def _observed(controller: ControllerBeside, commands: Iterable[ControlCommand]) -> Iterator[Observation]:
@@ -165,7 +159,7 @@ def _copied(value: Any) -> Any:
     return [*map(_copied, value)] if isinstance(value, list) else value
 
 
-def _told(observed: Iterable[Observation], show: frozenset[str]) -> Iterator[list[str]]:
+def _told(observed: Iterable[Observation], show: str) -> Iterator[list[str]]:
     before: State = {}
     for now in observed:
         yield lines_of(now, before, show)
@@ -179,7 +173,7 @@ def kafkas(transcripts: Sequence[Transcript], release: str, kafka: RealControlle
     """The transcripts as Kafka's own controller of a release writes them."""
     answers = kafka.of("Events", [each.commands for each in transcripts])
     for transcript, (_, seen) in zip(transcripts, answers, strict=True):
-        yield transcript.with_told(_told(_recorded(seen, release), transcript.show))
+        yield transcript.with_told(_told(_recorded(seen, release), transcript.directive("show")))
 
 
 def _recorded(seen: Iterable[Mapping[str, Any]], release: str) -> Iterator[Observation]:
@@ -199,14 +193,19 @@ def _recorded(seen: Iterable[Mapping[str, Any]], release: str) -> Iterator[Obser
         )
 
 
-def rewritten(text: str, by_kafka: bool) -> str:
-    """The text of a file as our controller writes it, or Kafka's, each of the first release that it names."""
-    transcripts = parsed(text)
-    if not by_kafka:
-        return "\n".join(str(ours(each, each.releases[0])) for each in transcripts)
-    new: dict[int, Transcript] = {}
-    for release in {each.releases[0] for each in transcripts}:
-        its = [number for number, each in enumerate(transcripts) if each.releases[0] == release]
-        with RealController(release) as kafka:
-            new |= zip(its, kafkas([transcripts[number] for number in its], release, kafka), strict=True)
-    return "\n".join(str(new[number]) for number in range(len(transcripts)))
+def rewrite(path: Path, by_kafka: bool) -> None:
+    """Write into a file what our controller does, or Kafka's of the first release that each transcript names."""
+    told: dict[str, Transcript] = {}
+    by_release: defaultdict[str, list[Transcript]] = defaultdict(list)
+    for transcript in chain(*map(parsed, texts(path))):
+        by_release[transcript.releases[0]].append(transcript)
+    for release, its in by_release.items():
+        recorded = [each for each in its if by_kafka and each.is_recorded]
+        told |= {str(each): ours(each, release) for each in its if each not in recorded}
+        if recorded:
+            with RealController(release) as kafka:
+                told |= zip(map(str, recorded), kafkas(recorded, release, kafka), strict=True)
+    content = path.read_text(encoding="utf-8")
+    for text in texts(path):
+        content = content.replace(text, "\n".join(str(told[str(each)]) for each in parsed(text)))
+    path.write_text(content, encoding="utf-8")
