@@ -222,7 +222,7 @@ def ours_of(
     for command, kafkas in zip(sequence, seen, strict=True):
         answered = broker.carry_out(command, where)
         where = kafkas["logs"]
-        _put_in_order(kafkas, broker.release)
+        put_in_order(kafkas, release)
         yield {**answered, **broker.seen(where)}
 
 
@@ -319,7 +319,7 @@ def _answered(response: ControlResponse) -> Observation:
     }
 
 
-def _put_in_order(kafkas: Observation, release: Release) -> None:
+def put_in_order(kafkas: Observation, release: str) -> None:
     """Sort what Scala's sets and maps leave unordered."""
     for names in (kafkas["leaders"], kafkas["followers"], kafkas["metadata"]["alive_brokers"]):
         names.sort()
