@@ -20,6 +20,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from statemachines.broker.replica_manager import ReplicaManager
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
@@ -50,7 +51,6 @@ from tests.kafka.receiver_comparison import (
     as_of,
     put_in_order,
 )
-from tests.statemachines.receiving import Kinds
 from tests.transcripts.transcript import Sides, Transcript
 
 BROKERS: Final = (1, 2, 3)
@@ -115,7 +115,7 @@ def _brokers(text: str, pattern: str, otherwise: tuple[int, ...] = ()) -> tuple[
 def _led(part: str, epoch: int) -> LeaderAndIsrPartitionState:
     topic, _, number = part.split()[0].rpartition("-")
     leader_epoch = _number(part, "in", 0)
-    replicas = _brokers(part, f"on {LIST}", BROKERS)
+    replicas = _brokers(part, rf"\bon {LIST}", BROKERS)
     return LeaderAndIsrPartitionState(
         topic,
         int(number),
@@ -182,7 +182,7 @@ def _holds(before: Observation, now: Observation) -> Iterator[str]:
         yield from _changes(before[name], now[name], gone, text)
     was, metadata = before["metadata"], now["metadata"]
     if was["controller_id"] != metadata["controller_id"]:
-        yield f"metadata: the controller is {metadata['controller_id']}"
+        yield f"metadata: the controller is {metadata['controller_id'] or 'unknown'}"
     if was["alive_brokers"] != metadata["alive_brokers"]:
         yield f"metadata: alive are {_ids(metadata['alive_brokers'])}"
     known = _changes(_by_name(was), _by_name(metadata), "is forgotten", lambda state: f"is {_metadata(state, epoch)}")
@@ -241,13 +241,13 @@ def _ids(brokers: Sequence[int]) -> str:
 # Ours and Kafka's.
 
 
-def ours(transcript: Transcript, release: str, kinds: Kinds | None = None) -> Transcript:
+def ours(transcript: Transcript, release: str, kind: type[ReplicaManager] = ReplicaManager) -> Transcript:
     """The transcript as our broker writes it."""
-    return transcript.with_told(_told(_observed(commands_of(transcript, release), release, kinds or Kinds())))
+    return transcript.with_told(_told(_observed(commands_of(transcript, release), Receiver(release, kind))))
 
 
-def _observed(commands: Iterable[Command], release: str, kinds: Kinds) -> Iterator[Observation]:
-    broker, healthy = Receiver(kinds, release), [0, 1, 2]
+def _observed(commands: Iterable[Command], broker: Receiver) -> Iterator[Observation]:
+    healthy = [0, 1, 2]
     where: dict[str, int] = {}
     for command in commands:
         answered = broker.carry_out(command, where)

@@ -145,7 +145,9 @@ def ours(
 ) -> Transcript:
     """The transcript as our controller writes it."""
     controller = (IdleControllerBeside if release in IDLE else ControllerBeside)(release, processor)
-    return transcript.with_told(_told(_observed(controller, map(command_of, transcript.commands)), transcript.directive("show")))
+    return transcript.with_told(
+        _told(_observed(controller, map(command_of, transcript.commands)), transcript.directive("show"))
+    )
 
 
 def _observed(controller: ControllerBeside, commands: Iterable[ControlCommand]) -> Iterator[Observation]:
