@@ -165,7 +165,10 @@ def since(
     by_source: tuple[Line, ...] = (),
     note: str = "",
 ) -> KafkaChange[bool]:
-    """A change that Kafka has since an exact release."""
+    """A change that Kafka has since an exact release.
+
+    A change of a controller's or a broker's rules needs `compared` or `by_source`; a test refuses it without.
+    """
     return KafkaChange(
         sentence=sentence,
         before=False,
