@@ -6,6 +6,7 @@ import argparse
 from pathlib import Path
 
 from tests.transcripts.brokers import BROKER
+from tests.transcripts.clusters import CLUSTER
 from tests.transcripts.transcript import CONTROLLER, files, rewrite
 
 if __name__ == "__main__":
@@ -13,5 +14,5 @@ if __name__ == "__main__":
     parser.add_argument("--kafka", action="store_true", help="as Kafka's own classes do, not as ours")
     parser.add_argument("files", nargs="*", type=Path, help="all by default")
     options = parser.parse_args()
-    for path in options.files or [*files(), *files("broker")]:
-        rewrite(path, options.kafka, BROKER if path.parent.name == "broker" else CONTROLLER)
+    for path in options.files or [*files(), *files("broker"), *files("cluster")]:
+        rewrite(path, options.kafka, {"broker": BROKER, "cluster": CLUSTER}.get(path.parent.name, CONTROLLER))

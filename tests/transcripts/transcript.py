@@ -132,8 +132,8 @@ class Sides(NamedTuple):
     """How transcripts are run by us and by Kafka."""
 
     ours: Callable[[Transcript, str], Transcript]
-    kafkas: Callable[[Sequence[Transcript], str, Any], Iterator[Transcript]]
-    kafka: Callable[[str], AbstractContextManager[Any]]
+    kafkas: Callable[[Sequence[Transcript], str, Any], Iterator[Transcript]] | None = None
+    kafka: Callable[[str], AbstractContextManager[Any]] | None = None
     """Starts Kafka's classes of a release."""
 
 
@@ -217,7 +217,7 @@ def rewrite(path: Path, by_kafka: bool, sides: Sides = CONTROLLER) -> None:
     for release, its in by_release.items():
         recorded = [each for each in its if by_kafka and each.is_recorded]
         told |= {str(each): sides.ours(each, release) for each in its if each not in recorded}
-        if recorded:
+        if recorded and sides.kafka and sides.kafkas:
             with sides.kafka(release) as kafka:
                 told |= zip(map(str, recorded), sides.kafkas(recorded, release, kafka), strict=True)
     content = path.read_text(encoding="utf-8")
