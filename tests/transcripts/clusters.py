@@ -2,7 +2,8 @@
 
     brokers 1 2 3               they run, and the first is controller
     create t 1,2                a topic
-    crash 1                     a session ends; also restart, bounce, expire
+    crash 1                     its session ends, too; also restart, bounce, expire
+    register-by-hand 1          somebody creates the node of a broker
     vacate                      somebody deletes /controller; also write-controller 2, write-epoch 7, delete-epoch
     2 goes on                   its controller handles events, until its next request would write to ZooKeeper
     2 writes                    this request
@@ -19,7 +20,7 @@ from typing import Final
 
 from statemachines import Cluster
 from statemachines.cluster_steps import AdvanceController
-from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
+from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from tests.transcripts.transcript import Sides, Transcript
 
 
@@ -46,6 +47,8 @@ class _Story:
                 getattr(self.cluster, verb)(*map(int, brokers))
             case ["expire", broker]:
                 self.cluster.expire_session(int(broker))
+            case ["register-by-hand", broker]:
+                self.cluster.zookeeper.create(None, f"{BROKER_IDS}/{broker}")
             case ["vacate"]:
                 self.cluster.zookeeper.delete(None, CONTROLLER)
             case ["write-controller", broker]:
