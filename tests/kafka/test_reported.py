@@ -131,7 +131,9 @@ def test_k8_a_topic_that_had_to_wait_in_an_earlier_life_is_deleted(patch: str, l
 def test_k5_a_repeated_request_makes_a_failed_follower_follow(patch: str, error: str) -> None:
     """Kafka's broker refuses the repeated request. The changed one obeys, and keeps every other rule as well."""
     kind = with_other("epoch_after_log") if patch else ReplicaManager
-    its = [each for path in files("broker") for each in parsed(path.read_text()) if PATCHED_RELEASE in each.releases]
+    every = [each for path in files("broker") for each in parsed(path.read_text())]
+    kept = [each for each in every if "[K5]" in each.head[0] or "is not read" not in str(each)]
+    its = [each for each in kept if PATCHED_RELEASE in each.releases]
     with of_release(lambda release: KafkaReceivers(release, patch), PATCHED_RELEASE) as kafka:
         for transcript, recorded in zip(its, kafkas(its, PATCHED_RELEASE, kafka), strict=True):
             assert str(recorded) == str(ours(transcript, PATCHED_RELEASE, kind))
