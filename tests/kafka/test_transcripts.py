@@ -29,6 +29,7 @@ def test_kafkas_brokers_do_what_the_transcripts_say(path: Path, receivers: Recei
 
 def agree(path: Path, sides: Sides, kafka: Callable[[str], Any]) -> None:
     """Kafka's classes write the same."""
+    assert sides.kafkas is not None
     transcripts = [each for text in texts(path) for each in parsed(text) if each.is_recorded]
     for release in sorted({release for each in transcripts for release in each.releases}):
         its = [each for each in transcripts if release in each.releases]

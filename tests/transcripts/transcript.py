@@ -1,4 +1,4 @@
-"""Transcripts: texts of commands, and what a controller, or a broker (`brokers.py`), did after each.
+"""Transcripts: texts of commands, and what a controller, a broker or a cluster did after each.
 
     # A title, which is a sentence.
     release 3.9.1
@@ -13,6 +13,9 @@ A text has several, one after another. `release` names one or more releases, whi
 also tells the requests to ZooKeeper. `not recorded` says why none of Kafka's controllers can show it. Of several
 commands before a line of dashes only the last one's effects are written: the others are set-up. A page of `docs/` has
 transcripts without titles in its code blocks.
+
+Commands and effects: `commands.py` and `observation.py` for a controller, `brokers.py` for a broker that receives
+requests, `clusters.py` for a cluster.
 
 `make test` compares the texts with our controller, `make long-kafka` with Kafka's own. After a wanted change,
 `python -m tests.transcripts` writes what ours does, and `python -m tests.transcripts --kafka` what Kafka's does.
@@ -32,7 +35,6 @@ from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests
 from spec.kafka.controller_beside import ControllerBeside, event_name, unordered
 from spec.kafka.idle_controller_beside import RELEASES as IDLE
 from spec.kafka.idle_controller_beside import SEEN, IdleControllerBeside
-from spec.kafka.scripted_cluster import ControlCommand
 from spec.kafka.state_machines_beside import RealController
 from statemachines.controller.event_processor import ControllerEventProcessor
 from tests.transcripts.commands import command_of
@@ -145,13 +147,11 @@ def ours(
 ) -> Transcript:
     """The transcript as our controller writes it."""
     controller = (IdleControllerBeside if release in IDLE else ControllerBeside)(release, processor)
-    return transcript.with_told(
-        _told(_observed(controller, map(command_of, transcript.commands)), transcript.directive("show"))
-    )
+    return transcript.with_told(_told(_observed(controller, transcript.commands), transcript.directive("show")))
 
 
-def _observed(controller: ControllerBeside, commands: Iterable[ControlCommand]) -> Iterator[Observation]:
-    for command in commands:
+def _observed(controller: ControllerBeside, commands: Iterable[Sequence[str]]) -> Iterator[Observation]:
+    for command in map(command_of, commands):
         controller.carry_out(command)
         handled = () if isinstance(controller, IdleControllerBeside) else tuple(map(event_name, controller.handled))
         yield Observation(
