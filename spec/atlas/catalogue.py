@@ -10,7 +10,7 @@ from spec.atlas.anomalies import Anomaly, anomalies
 from spec.atlas.instances import PinnedInstance, instances
 from spec.atlas.loading import specification, system_named, under
 from spec.by_release import distinct
-from spec.checking.traces.lines import Line
+from spec.checking.traces.trace import Line
 from spec.checking.values.text import jsonable, show
 from spec.language.escapes import escaped
 from spec.language.identity import is_same_value

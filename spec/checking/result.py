@@ -13,8 +13,7 @@ from typing import Any, Final
 from spec.checking.exploration import Jobs
 from spec.checking.machine.versions import versions
 from spec.checking.profile import RuleProfile, table, to_json
-from spec.checking.traces.lines import Kind, Line, Report
-from spec.checking.traces.trace import Trace
+from spec.checking.traces.trace import Kind, Line, Report, Trace
 from spec.checking.values.text import jsonable, show
 
 EXIT_CODES: Final[Mapping[str, int]] = {

@@ -27,9 +27,8 @@ from spec.checking.random.walks import PlainWalker, Tally, Walker, Walks
 from spec.checking.reference import ReferenceEngine
 from spec.checking.result import NO_BOUNDS, ActionResult, BaseResult, PropertyResult, in_full, labelled
 from spec.checking.states.limits import too_large
-from spec.checking.traces.lines import Line, Report
 from spec.checking.traces.paths import trace, trace_along, traced_failures
-from spec.checking.traces.trace import Trace
+from spec.checking.traces.trace import Line, Report, Trace
 from spec.checking.watchdog import Watchdog
 
 RUNS: Final = 100_000

@@ -58,7 +58,7 @@ def anomalies(
     from spec.atlas.anomalies import Outcome, anomalies_meant, anomaly_named
     from spec.atlas.anomalies import anomalies as recorded
     from spec.atlas.catalogue import atlas
-    from spec.checking.traces.lines import Line
+    from spec.checking.traces.trace import Line
 
     if id is None or len(rows := anomalies_meant(id)) > 1:
         for name in ("engine", "driver_level", "workers", "memory", "max_states", "max_depth", "brief"):

@@ -21,7 +21,7 @@ from spec.systems import SYSTEMS
 if TYPE_CHECKING:
     from spec.checking import Result, Trace
     from spec.checking.simulation import Simulation
-    from spec.checking.traces.lines import Line
+    from spec.checking.traces.trace import Line
     from spec.language import Specification
 
 Found = TypeVar("Found", "Result", "Simulation")

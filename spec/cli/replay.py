@@ -124,7 +124,7 @@ def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: boo
     """Replay a scenario, print what happens, keep it as a trace if requested, and exit."""
     from spec.atlas.anomalies import anomalies_meant
     from spec.checking.result import EXIT_CODES
-    from spec.checking.traces.lines import Line
+    from spec.checking.traces.trace import Line
     from spec.cli.failures import USAGE, Failure
     from spec.scenarios import scenario_at
     from spec.scenarios.transcript import (

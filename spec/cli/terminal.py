@@ -16,7 +16,7 @@ from spec.language.escapes import escaped
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from spec.checking.traces.lines import Kind, Line
+    from spec.checking.traces.trace import Kind, Line
 
 Colours = Literal["auto", "always", "never"]
 COLOURS: Final[tuple[Colours, ...]] = ("auto", "always", "never")

@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from spec.checking.model import Choice, Model, Transition
-from spec.checking.traces.drawings import captions, drawings_in
-from spec.checking.traces.lanes import SYSTEM, from_left_to_right
 from spec.checking.traces.paths import as_variables
+from spec.checking.traces.trace import SYSTEM, from_left_to_right
 from spec.checking.traces.validate import Validation
-from spec.checking.traces.view_sentences import sentences
+from spec.checking.traces.views import captions, drawings_in, sentences
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.text import fields_of, show
 from spec.language.cells import OutOfCell

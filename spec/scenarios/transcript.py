@@ -27,8 +27,7 @@ from typing import Any, NamedTuple
 from spec.atlas.loading import specification, system_named, system_to_follow
 from spec.checking import EvaluationFailed, NotEnabled, Replay
 from spec.checking.model import Model
-from spec.checking.traces.lines import Line
-from spec.checking.traces.trace import TraceStep, step_lines
+from spec.checking.traces.trace import Line, TraceStep, step_lines
 from spec.checking.values.step_patterns import parameters_in
 from spec.checking.values.text import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError

@@ -21,8 +21,8 @@ from pygraphviz import AGraph
 from spec.checking import Result, Trace, check
 from spec.checking.traces.brief import brief
 from spec.checking.traces.itf import RecordedTrace
-from spec.checking.traces.notebook import html_of
 from spec.checking.traces.program import program
+from spec.checking.traces.trace import html_of
 from spec.checking.values.text import jsonable, show
 from spec.cli import streams
 from spec.cli.command import kafkaspec

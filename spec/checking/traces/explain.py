@@ -8,9 +8,8 @@ from typing import Any
 
 from spec.checking.arguments import SpecificationOrClass
 from spec.checking.traces.itf import RecordedTrace
-from spec.checking.traces.lines import Line, Report
-from spec.checking.traces.refusal import Refusal, RefusedValue
-from spec.checking.traces.trace import TraceStep
+from spec.checking.traces.replay import Refusal, RefusedValue
+from spec.checking.traces.trace import Line, Report, TraceStep
 from spec.checking.traces.validate import validate
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.step_patterns import matching_steps, step_list

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path
 from spec.checking.traces.trace import Trace, TraceStep
-from spec.checking.traces.view_sentences import changed_sentences, sentences
+from spec.checking.traces.views import changed_sentences, sentences
 from spec.language.cells import OutOfCell
 from spec.language.domains import ABSENT, LEFT_OUT
 from spec.language.errors import Disabled, NotApplicable

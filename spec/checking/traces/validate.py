@@ -12,11 +12,9 @@ from typing import Any, Final
 from spec.checking.arguments import SpecificationOrClass
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.traces.itf import RecordedState, RecordedTrace
-from spec.checking.traces.notebook import NotebookDisplay
 from spec.checking.traces.paths import as_variables
-from spec.checking.traces.refusal import Refusal
-from spec.checking.traces.replay import NotEnabled, Replay
-from spec.checking.traces.trace import Trace
+from spec.checking.traces.replay import NotEnabled, Refusal, Replay
+from spec.checking.traces.trace import NotebookDisplay, Trace
 from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.text import encoded, jsonable, show
 from spec.language.allowed_values import LISTED

@@ -26,7 +26,7 @@ from spec.checking.local.recording import Recorder
 from spec.checking.model import Model
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.engine import DRIVER_LEVEL
-from spec.checking.traces.lines import Line
+from spec.checking.traces.trace import Line
 from spec.cli.command import kafkaspec
 from spec.cli.command import run as run_command
 from spec.cli.progress import Progress

@@ -8,7 +8,7 @@ import re
 import click
 import pytest
 
-from spec.checking.traces.lines import Line
+from spec.checking.traces.trace import Line
 from spec.cli.terminal import for_stream
 
 REPORT = [
