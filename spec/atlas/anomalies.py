@@ -20,8 +20,7 @@ from spec.checking import Replay, Result, Trace, check
 from spec.checking.model import EvaluationFailed
 from spec.checking.result import EXIT_CODES, BaseResult, KnownViolation, violated
 from spec.checking.values.text import show
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
-from spec.language.naming import meant
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, meant
 from spec.language.specification import Specification
 from statemachines.changes import CHANGES
 

@@ -17,9 +17,16 @@ from zlib import crc32
 
 from spec.by_release import release_named, valuation
 from spec.checking.values.settings import read
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, error_text, safe_repr, shortened
+from spec.language.errors import (
+    AssumptionViolated,
+    SpecificationError,
+    UsageError,
+    error_text,
+    one_meant,
+    safe_repr,
+    shortened,
+)
 from spec.language.identity import is_same_value
-from spec.language.naming import one_meant
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
 from spec.systems import SYSTEMS

@@ -12,13 +12,11 @@ from spec.checking.engines import ENGINES, engine_named
 from spec.checking.exploration import Engine, Exploration, OnProgress, Options, Statistics, is_violation
 from spec.checking.goal import Goal
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
-from spec.checking.profile import profile_of
-from spec.checking.result import ActionResult, LevelResult, PropertyResult, Result
+from spec.checking.result import ActionResult, LevelResult, PropertyResult, Result, profile_of
 from spec.checking.traces.paths import trace, traced_failures
 from spec.checking.traces.trace import Trace
 from spec.checking.watchdog import Watchdog
-from spec.language.errors import UsageError
-from spec.language.naming import one_meant
+from spec.language.errors import UsageError, one_meant
 from spec.language.specification import without_word
 
 CONTINUE_HINTS: Final[Mapping[str, str]] = {

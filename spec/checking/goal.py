@@ -14,9 +14,8 @@ from typing import Any
 
 from spec.checking.values.expression import NotKnown, function_of
 from spec.checking.values.step_patterns import action_meant, matching_steps, parameters_in
-from spec.language.errors import UsageError
+from spec.language.errors import UsageError, one_meant
 from spec.language.instances import Instances
-from spec.language.naming import one_meant
 from spec.language.rules import Property
 from spec.language.specification import Specification
 from spec.language.state import State

@@ -10,7 +10,7 @@ from typing import Final
 
 from spec.checking.result import BaseResult
 from spec.checking.traces.trace import Trace, TraceStep, html_of, variable_lines
-from spec.language.escapes import in_markup
+from spec.language.errors import in_markup
 
 STYLE: Final = """\
 <style>

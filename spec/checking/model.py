@@ -20,8 +20,7 @@ from spec.checking.arguments import SpecificationOrClass
 from spec.checking.code.hidden_state import HiddenState
 from spec.checking.code.unread import UnreadParameters
 from spec.checking.goal import Goal
-from spec.checking.values.spelling import Spelling, spelling_of
-from spec.checking.values.text import encoded, jsonable, show
+from spec.checking.values.text import Spelling, encoded, jsonable, show, spelling_of
 from spec.language.cells import OutOfCell
 from spec.language.errors import (
     Bounded,

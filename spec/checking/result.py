@@ -1,20 +1,111 @@
 """Results of checks: a verdict, its basis, and a counterexample.
 
-`str` of a result is the report for a person; `to_json` follows the JSON contract.
+`str` of a result is the report for a person; `to_json` follows the JSON contract. The basis includes the versions of
+kafkaspec, Python and the libraries that the engine used. A profile says what each action and property took of a
+check's time, and how well its paths were learned.
 """
 
 from __future__ import annotations
 
+import platform
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from spec.checking.exploration import Jobs
-from spec.checking.machine.versions import versions
-from spec.checking.profile import RuleProfile, table, to_json
+from spec.checking.exploration import Jobs, LearnedRule
+from spec.checking.model import Model
 from spec.checking.traces.trace import Kind, Line, Report, Trace
 from spec.checking.values.text import jsonable, show
+
+# Versions.
+
+
+COMPILED: Final = ("numba", "llvmlite", "numpy")
+LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "local": COMPILED,
+    "spark": (*COMPILED, "pyspark", "pyarrow"),
+    "simulation": COMPILED,
+}
+"""By engine. The reference engine uses none; for a person's own engine they are unknown."""
+
+
+def versions(engine: str) -> dict[str, str]:
+    """By name, as installed here; packages that are not installed are left out."""
+    from importlib.metadata import PackageNotFoundError, version  # slower to import than a small check
+
+    found = {"python": platform.python_version()}
+    for name in ("kafkaspec", *LIBRARIES.get(engine, ())):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # the sources are only on Python's path
+            continue
+    return found
+
+
+# Profiles.
+
+
+class RuleProfile(NamedTuple):
+    """One action or property."""
+
+    kind: str
+    """'action', or the kind of the property."""
+    name: str
+    instances: int
+    """How many there are, with different parameters."""
+    paths: int
+    """The paths that an engine learned."""
+    misses: int
+    """How often a state needed a path that was not learned yet."""
+    seconds: float
+    """The time in Python: evaluating it, and learning from it."""
+
+
+def profile_of(
+    model: Model, evaluating: Mapping[str, float], learned: Mapping[str, LearnedRule]
+) -> tuple[RuleProfile, ...]:
+    """The profile of each action and property that was evaluated, in order of declaration.
+
+    Args:
+        model: the model.
+        evaluating: the seconds spent in plain Python, by name.
+        learned: the learning, by name.
+    """
+    found = []
+    actions = [("action", each.name, each.instances.size) for each in model.actions]
+    properties = [(each.kind, each.name, each.instances.size) for each in model.properties if each.instances]
+    for kind, name, instances in (*actions, *properties):
+        learning = learned.get(name, LearnedRule())
+        seconds = evaluating.get(name, 0.0) + learning.seconds
+        if seconds:
+            found.append(RuleProfile(kind, name, instances, learning.paths, learning.misses, seconds))
+    return tuple(found)
+
+
+def _table(profile: Sequence[RuleProfile], seconds: float) -> list[str]:
+    """The lines of a table: the costliest first, with their share of the seconds of the whole check."""
+    rows = [("share", "seconds", "instances", "paths", "misses", "")]
+    rows += [
+        (
+            f"{each.seconds / seconds if seconds else 0:.0%}",
+            f"{each.seconds:.2f}",
+            f"{each.instances:,}",
+            f"{each.paths:,}",
+            f"{each.misses:,}",
+            f"{each.kind} {each.name}",
+        )
+        for each in sorted(profile, key=lambda each: -each.seconds)
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(text.rjust(width) for text, width in zip(row[:-1], widths, strict=False)) + f"  {row[-1]}".rstrip()
+        for row in rows
+    ]
+
+
+# Results.
+
 
 EXIT_CODES: Final[Mapping[str, int]] = {
     "holds": 0,
@@ -328,7 +419,7 @@ class Result(BaseResult):
         if self.advice:
             yield labelled("plain", self.advice)
         if self.profile:
-            yield from (Line("  ", each) for each in table(self.profile, self.seconds))
+            yield from (Line("  ", each) for each in _table(self.profile, self.seconds))
 
     def _held_for(self) -> Iterator[Line]:
         yield from super()._held_for()
@@ -373,7 +464,7 @@ class Result(BaseResult):
             "without_effect": list(self.without_effect),
             "folds": self.folds or None,
             "advice": self.advice or None,
-            "profile": to_json(self.profile),
+            "profile": [{**each._asdict(), "seconds": round(each.seconds, 3)} for each in self.profile],
         }
 
 

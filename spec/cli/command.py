@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NoReturn
+from threading import Timer, main_thread
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -27,10 +29,11 @@ from spec.cli import (
     simulate,
     what_if,
 )
-from spec.cli.dropped_interrupts import reraising_dropped_interrupts
 from spec.cli.streams import Unwritable, print_note, take_over
 
 if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
     from spec.cli.failures import Failure
 
 
@@ -133,3 +136,39 @@ def _answer(error: dict[str, Any]) -> None:
     if "--json" in options:
         with suppress(Unwritable):
             click.echo(json.dumps(error))
+
+
+# Interrupts that Python drops.
+
+MOMENT: Final = 0.01
+"""Seconds after which the finalizer or callback should be over; if not, the repeat is dropped and repeated again."""
+
+
+@contextmanager
+def reraising_dropped_interrupts(number: int) -> Iterator[None]:
+    """Within this block a KeyboardInterrupt that Python drops is repeated a moment later, by this signal.
+
+    Python drops an exception that is raised in a finalizer, in the callback of a weak reference, or in a callback of
+    the garbage collector (`sys.unraisablehook`). A signal that arrives there would be lost, and the search that it
+    should end would continue.
+    """
+    before = sys.unraisablehook
+    coming: list[Timer] = []
+
+    def hook(dropped: UnraisableHookArgs) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            before(dropped)
+            return
+        # A real signal: `_thread.interrupt_main` would not wake a waiting thread.
+        again = Timer(MOMENT, signal.pthread_kill, [main_thread().ident, number])
+        coming.append(again)
+        again.start()
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for each in coming:
+            each.cancel()
+            each.join()

@@ -15,7 +15,7 @@ import click
 from spec.cli.running import blaming_author
 from spec.cli.streams import print_note, print_result, printing_to_stderr
 from spec.cli.terminal import for_stream
-from spec.language.naming import one_meant
+from spec.language.errors import one_meant
 from spec.systems import SYSTEMS
 
 if TYPE_CHECKING:

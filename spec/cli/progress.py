@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from spec.checking.exploration import Statistics
 from spec.checking.machine.memory import MemoryGauge
 from spec.checking.simulation import SimulationStatistics
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 
 BAR = 10
 """Columns of the bar on a terminal."""

@@ -9,7 +9,7 @@ and child processes) goes to stderr (`printing_to_stderr`). Then the result is p
 
 Stderr is for a person who watches. If it is full or closed, nobody watches, and nothing changes: stdout still gets
 the verdict. Characters that a stream cannot encode, or that a terminal would obey, are written as their escapes
-(`spec.language.escapes`).
+(`spec.language.errors`).
 """
 
 from __future__ import annotations
@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import click
 
-from spec.language.errors import EnvironmentWarning
-from spec.language.escapes import escaped, escaped_lines
+from spec.language.errors import EnvironmentWarning, escaped, escaped_lines
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -1,6 +1,6 @@
 """A report on a terminal: wrapped at words to its width, with colours for the most important lines.
 
-Control characters in the text are already escaped (`spec.language.escapes`), so only the colours are obeyed. In a
+Control characters in the text are already escaped (`spec.language.errors`), so only the colours are obeyed. In a
 file or a pipe a report is neither wrapped nor coloured. The environment variable NO_COLOR turns colours off
 (no-color.org).
 """
@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Final, Literal, TextIO
 
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 
 if TYPE_CHECKING:
     from rich.console import Console

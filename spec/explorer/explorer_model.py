@@ -13,8 +13,7 @@ from spec.checking.traces.paths import as_variables
 from spec.checking.traces.trace import SYSTEM, from_left_to_right
 from spec.checking.traces.validate import Validation
 from spec.checking.traces.views import captions, drawings_in, sentences
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import fields_of, show
+from spec.checking.values.text import PLAIN, Spelling, fields_of, show
 from spec.language.cells import OutOfCell
 from spec.language.domains import LEFT_OUT
 from spec.language.specification import Specification

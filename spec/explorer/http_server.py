@@ -21,8 +21,7 @@ from spec.checking.model import EvaluationFailed
 from spec.checking.states.packed_state import PackedState
 from spec.explorer.explorer_model import ExplorerModel
 from spec.explorer.page import as_json, page
-from spec.language.errors import OutOfDomain, UsageError
-from spec.language.escapes import escaped
+from spec.language.errors import OutOfDomain, UsageError, escaped
 from spec.language.state import Values
 
 LOOPBACK: Final = "127.0.0.1"

@@ -11,8 +11,7 @@ from reprlib import recursive_repr
 from typing import Any, Final, NamedTuple
 
 from spec.language.domains import ABSENT, Domain, FrozenMapping, FrozenMappingDomain, Slot
-from spec.language.errors import OutOfDomain, SpecificationError, safe_repr
-from spec.language.escapes import escaped
+from spec.language.errors import OutOfDomain, SpecificationError, escaped, safe_repr
 from spec.language.identity import is_same_value
 
 WORD: Final = 64

@@ -30,8 +30,7 @@ from typing_extensions import TypeVar
 from spec.language.domains import TOO_DEEP, Domain, MappingDomain, as_domain, can_be_listed, each_choice, not_too_deep
 from spec.language.errors import SpecificationError, safe_repr
 from spec.language.instances import Instance, Instances
-from spec.language.members import Members, MembersOfDomain, MembersOfMapping
-from spec.language.ranges import SILENT, Ranges
+from spec.language.ranges import SILENT, Members, MembersOfDomain, MembersOfMapping, Ranges
 from spec.language.rules import Action, Property, View, sort_of
 from spec.language.signatures import check_parameters, in_order, parameters_of, type_of
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_of_fields

@@ -18,10 +18,10 @@ from typing import Final
 
 from spec.checking.result import Result
 from spec.language.errors import UsageError
+from spec.reports.content import Unfinished
 from spec.reports.junit import to_junit, unfinished_to_junit
 from spec.reports.markdown import to_markdown, unfinished_to_markdown
 from spec.reports.page import to_html, unfinished_to_html
-from spec.reports.unfinished import Unfinished
 
 __all__ = [
     "FORMATS",

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from spec.checking.traces.trace import SYSTEM, Trace, TraceStep, from_left_to_right, owner
 from spec.checking.values.text import show
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 from statemachines.drawing.graphviz import FONTS, INITIAL, LETTER, LINE, TIP
 
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from spec.language.errors import UsageError
-from spec.language.naming import one_meant
+from spec.language.errors import UsageError, one_meant
 from spec.scenarios.transcript import TranscriptLine, lines_of
 
 __all__ = ["Scenario", "scenario_at", "scenario_named", "scenarios"]

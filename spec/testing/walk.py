@@ -17,8 +17,7 @@ from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Path
 from spec.checking.reference import ReferenceEngine
 from spec.checking.traces.paths import trace
 from spec.checking.traces.trace import Trace
-from spec.language.errors import SpecificationError, UsageError, represented
-from spec.language.escapes import escaped
+from spec.language.errors import SpecificationError, UsageError, escaped, represented
 from spec.language.state import Values
 from spec.language.words import Step, without_bounds
 

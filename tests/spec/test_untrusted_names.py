@@ -51,8 +51,7 @@ from spec.language import (
     variable,
     view,
 )
-from spec.language.errors import EnvironmentFailed
-from spec.language.escapes import escaped
+from spec.language.errors import EnvironmentFailed, escaped
 from spec.reports import to_html, to_junit, to_markdown
 from spec.reports.sequence_diagram import mermaid, svg
 from spec.reports.state_graph import FORMATS, state_graph

@@ -21,7 +21,7 @@ from enum import Enum
 from functools import cached_property, lru_cache, partial
 from typing import Any, Final, NamedTuple
 
-from spec.language.domains.mappings import FrozenMapping
+from spec.language.domains.records import FrozenMapping
 from spec.language.switches import Switches
 
 _ATOMS: Final = frozenset({int, str, bytes, float, complex, bool, type(None), type(...), types.CodeType})

@@ -22,7 +22,7 @@ from spec.checking.exploration import LearnedRule
 from spec.checking.local.advice import MOSTLY_PLAIN, advice
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.compact import Compact, CompactCopy
-from spec.checking.local.graphs import NOTHING, Graph
+from spec.checking.local.folds.aggregates import NOTHING, Graph
 from spec.checking.local.lazy import Copy, Writes
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits

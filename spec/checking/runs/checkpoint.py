@@ -13,8 +13,7 @@ from spec.checking.runs.discoveries import PackedDiscovery, as_committed, discov
 from spec.checking.runs.run_identity import identity_of
 from spec.checking.runs.rundir import BUCKETS, Commit, LevelFile, RunDirectory, locked
 from spec.checking.symmetry.renamings import ComparisonCounts
-from spec.language.errors import EnvironmentFailed, UsageError
-from spec.language.extras import require
+from spec.language.errors import EnvironmentFailed, UsageError, require
 
 
 class Checkpoint(NamedTuple):

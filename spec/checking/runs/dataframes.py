@@ -31,8 +31,7 @@ from spec.checking.runs.rundir import Commit, RunDirectory
 from spec.checking.states.packed import Words, from_column
 from spec.checking.states.splitmix import MASK
 from spec.checking.traces.tabular import kind, plain
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import show
+from spec.checking.values.text import PLAIN, Spelling, show
 from spec.language.cells import Cell
 from spec.language.domains import (
     ABSENT,
@@ -46,7 +45,7 @@ from spec.language.domains import (
     SubsetDomain,
     TupleDomain,
 )
-from spec.language.extras import require
+from spec.language.errors import require
 
 if TYPE_CHECKING:
     import pandas

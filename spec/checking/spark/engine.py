@@ -35,11 +35,9 @@ from spec.checking.runs.level_discoveries import STEP, failed
 from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.spark import exchange, visited_buckets
 from spec.checking.spark.allotment import CLIENT, MemoryQuota, allotted
-from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_predecessors, shares
-from spec.checking.spark.report import Report
 from spec.checking.spark.session import SparkCluster, SparkFailed, cores, require_java
-from spec.checking.spark.stages import Job
-from spec.checking.spark.work import Work
+from spec.checking.spark.stages import LARGEST_SHARE, Job, expand_level, find_predecessors, shares
+from spec.checking.spark.work import Report, Work
 from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
 from spec.checking.states.limits import too_large
 from spec.checking.states.packed import Words, sample, words_of

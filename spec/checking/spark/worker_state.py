@@ -14,12 +14,9 @@ from spec.checking.machine.memory import OutOfMemory
 from spec.checking.model import Model
 from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark.allotment import MemoryQuota
-from spec.checking.spark.compiled_work import CompiledWork
 from spec.checking.spark.exchange import ByBucket, by_bucket
-from spec.checking.spark.plain_work import PlainWork
-from spec.checking.spark.report import Report
 from spec.checking.spark.visited_buckets import VisitedBuckets
-from spec.checking.spark.work import Work
+from spec.checking.spark.work import CompiledWork, PlainWork, Report, Work
 from spec.checking.states.limits import too_large
 from spec.checking.states.packed import Words, sample_of
 from spec.checking.symmetry.reduction import Symmetry

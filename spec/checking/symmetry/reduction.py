@@ -3,7 +3,7 @@
 A sort of interchangeable values is called a scalarset by Murphi and a symmetry set by TLC.
 
 The group consists of all permutations of the interchangeable values, each sort separately. For a small group the
-representative of an orbit is its least packed state (`spec.checking.symmetry.minimum`). A large group cannot be
+representative of an orbit is its least packed state (`spec.checking.symmetry.group`). A large group cannot be
 listed; its representative is a canonical form (`spec.checking.symmetry.canonical`).
 
 That orbits may be merged is not assumed but verified by comparison (`spec.checking.symmetry.renamings`): for each
@@ -25,9 +25,17 @@ from spec.checking.exploration import OnProgress, Statistics, split_properties
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path, Transition
 from spec.checking.states.packed_state import PackedState
 from spec.checking.states.splitmix import MASK, mixed
-from spec.checking.symmetry.group import every_permutation, generators, order, sorts_in
-from spec.checking.symmetry.images import Image, NotSymmetric, Permuted, images
-from spec.checking.symmetry.minimum import MinimumImage
+from spec.checking.symmetry.group import (
+    Image,
+    MinimumImage,
+    NotSymmetric,
+    Permuted,
+    every_permutation,
+    generators,
+    images,
+    order,
+    sorts_in,
+)
 from spec.checking.symmetry.renamings import Probe, Renamings, place_of, refused
 from spec.language.allowed_values import within
 from spec.language.anonymous import ValuesDistinguished, anonymity

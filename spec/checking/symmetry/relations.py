@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from spec.checking.model import Model
 from spec.checking.states.splitmix import MASK, STRIDE, mixed
-from spec.checking.symmetry.images import Image
+from spec.checking.symmetry.group import Image
 from spec.language.errors import UsageError
 
 Numbers = npt.NDArray[np.int32]

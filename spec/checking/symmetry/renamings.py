@@ -27,8 +27,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from spec import language
 from spec.checking.model import EvaluationFailed, Model
-from spec.checking.symmetry.group import described, sorts_in
-from spec.checking.symmetry.images import Permuted
+from spec.checking.symmetry.group import Permuted, described, sorts_in
 from spec.language.anonymous import Anonymous, ValuesDistinguished, anonymity, with_article
 from spec.language.cells import OutOfCell
 from spec.language.errors import (

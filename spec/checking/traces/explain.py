@@ -11,9 +11,8 @@ from spec.checking.traces.itf import RecordedTrace
 from spec.checking.traces.replay import Refusal, RefusedValue
 from spec.checking.traces.trace import Line, Report, TraceStep
 from spec.checking.traces.validate import validate
-from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.step_patterns import matching_steps, step_list
-from spec.checking.values.text import jsonable, show
+from spec.checking.values.text import PLAIN, Spelling, jsonable, show
 from spec.language.allowed_values import LISTED
 from spec.language.errors import UsageError
 from spec.language.words import Step

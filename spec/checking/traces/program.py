@@ -12,8 +12,7 @@ from spec.checking.traces.replay import Replay
 from spec.checking.traces.trace import Trace
 from spec.checking.values.literals import Imports, class_name, constructor, literal
 from spec.language.domains import ABSENT, LEFT_OUT
-from spec.language.errors import UsageError
-from spec.language.escapes import escaped
+from spec.language.errors import UsageError, escaped
 from spec.language.words import Step
 
 

@@ -25,8 +25,7 @@ from spec.checking.exploration import is_violation, split_properties
 from spec.checking.model import DEADLOCK, TYPE_OK, Model, Transition
 from spec.checking.traces.paths import as_variables, take_step, trace, trace_along
 from spec.checking.traces.trace import Trace, TraceStep
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import show
+from spec.checking.values.text import PLAIN, Spelling, show
 from spec.language.errors import Disabled, DoesNotExist, OutOfDomain, UsageError, represented
 from spec.language.rules import Action
 from spec.language.state import Values

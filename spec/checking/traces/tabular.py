@@ -16,10 +16,9 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from spec.checking.traces.trace import Trace
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import show
+from spec.checking.values.text import PLAIN, Spelling, show
 from spec.language.domains import ABSENT, LEFT_OUT
-from spec.language.extras import require
+from spec.language.errors import require
 
 if TYPE_CHECKING:
     import pandas

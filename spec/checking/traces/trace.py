@@ -19,10 +19,9 @@ from itertools import permutations
 from typing import Any, Final, Literal, NamedTuple
 
 from spec.checking.model import DEADLOCK
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import change_text, jsonable, jsonable_change, jsonable_state, show
+from spec.checking.values.text import PLAIN, Spelling, change_text, jsonable, jsonable_change, jsonable_state, show
 from spec.language.domains import LEFT_OUT
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 from spec.language.rules import Lanes
 from spec.language.words import Step
 

@@ -15,10 +15,9 @@ from spec.checking.traces.itf import RecordedState, RecordedTrace
 from spec.checking.traces.paths import as_variables
 from spec.checking.traces.replay import NotEnabled, Refusal, Replay
 from spec.checking.traces.trace import NotebookDisplay, Trace
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import encoded, jsonable, show
+from spec.checking.values.text import PLAIN, Spelling, encoded, jsonable, show
 from spec.language.allowed_values import LISTED
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 from spec.language.words import Step
 
 LEFT: Final = 12

@@ -13,8 +13,7 @@ from typing import Any
 from spec.checking.values.literals import literal
 from spec.checking.values.text import show
 from spec.language.domains import Domain
-from spec.language.errors import SpecificationError, UsageError, printed, represented, safe_repr
-from spec.language.naming import one_meant
+from spec.language.errors import SpecificationError, UsageError, one_meant, printed, represented, safe_repr
 from spec.language.rules import Action
 from spec.language.words import Step
 

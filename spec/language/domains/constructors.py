@@ -12,8 +12,13 @@ from spec.language.allowed_values import can_be_tried, counted, within
 from spec.language.domains.atoms import EnumerationDomain, IntegerDomain, LeftOut, LeftOutDomain
 from spec.language.domains.base import Domain
 from spec.language.domains.collections import SequenceDomain, SubsetDomain
-from spec.language.domains.optional import OptionalDomain, PossiblyDomain, PossiblyEmptyDomain
-from spec.language.domains.records import RecordDomain, TupleDomain
+from spec.language.domains.records import (
+    OptionalDomain,
+    PossiblyDomain,
+    PossiblyEmptyDomain,
+    RecordDomain,
+    TupleDomain,
+)
 from spec.language.errors import SpecificationError, safe_repr
 from spec.language.permutations import Sorts, disjoint_union
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spec.checking.values.text import show
-from spec.language.errors import error_text, represented, safe_repr
-from spec.language.escapes import escaped, escaped_lines
+from spec.language.errors import error_text, escaped, escaped_lines, represented, safe_repr
 
 ALL = st.text(st.characters(exclude_categories=()))
 """Surrogates, too."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spec.language.extras import EXTRAS
+from spec.language.errors import EXTRAS
 
 COMMAND = """
 import sys

@@ -25,9 +25,8 @@ from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from spec.checking.local.folds.aggregates import Aggregates, Branch, Contribution, Kind, aggregate, leaves, slots_of
-from spec.checking.local.folds.purity import Purity
+from spec.checking.local.folds.purity import BREADTH, PATIENCE, Purity, variables_stay
 from spec.checking.local.folds.rewriting import SIZE_OF_SET
-from spec.checking.local.folds.speculation import BREADTH, PATIENCE, variables_stay
 from spec.checking.local.lazy import LazySet, ReadSlots, Unknown, plain
 from spec.language.cells import TotalMapping
 from spec.language.domains import Subset

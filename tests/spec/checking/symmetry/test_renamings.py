@@ -252,10 +252,10 @@ def test_the_verdict_says_what_was_compared(engine: Any, monkeypatch: pytest.Mon
 
 def few_are_compared(patch: pytest.MonkeyPatch, always: int, rarely: int = 1 << 60) -> None:
     """Compare so many states in any case, and later hardly any."""
-    from spec.checking.spark import plain_work
+    from spec.checking.spark import work
 
     patch.setattr(symmetry, "ALWAYS", always)
-    patch.setattr(plain_work, "ALWAYS", always)
+    patch.setattr(work, "ALWAYS", always)
     patch.setattr(symmetry, "RARELY", rarely)
 
 
