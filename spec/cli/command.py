@@ -13,22 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from spec.cli import (
-    anomalies,
-    check,
-    compiling,
-    conform,
-    diagram,
-    elect,
-    explain,
-    explore,
-    graph,
-    listing,
-    replay,
-    sequence,
-    simulate,
-    what_if,
-)
+from spec.cli import atlas, check, compiling, conform, drawing, elect, explore, replay, simulate, what_if
 from spec.cli.streams import Unwritable, print_note, take_over
 
 if TYPE_CHECKING:
@@ -68,18 +53,18 @@ def kafkaspec(context: click.Context) -> None:
 
 
 for _command in (
-    listing.list_systems,
+    atlas.list_systems,
     check.check,
-    anomalies.anomalies,
+    atlas.anomalies,
     elect.elect,
-    diagram.diagram,
+    drawing.diagram,
     simulate.simulate,
     conform.conform,
     replay.replay,
-    explain.explain,
-    sequence.sequence,
+    replay.explain,
+    drawing.sequence,
     what_if.what_if,
-    graph.graph,
+    drawing.graph,
     explore.explore,
     compiling.compile_kernels,
 ):

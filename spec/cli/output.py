@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
+from spec.cli.options import OutputOptions
 from spec.cli.running import blaming_author
-from spec.cli.streams import print_note, print_result, printing_to_stderr
-from spec.cli.terminal import for_stream
+from spec.cli.streams import for_stream, print_note, print_result, printing_to_stderr
 from spec.language.errors import one_meant
 from spec.systems import SYSTEMS
 
@@ -89,14 +90,19 @@ def lines_of(result: Result | Simulation, subject: Specification, brief: bool) -
         return [*result.lines(lambda trace: in_brief(subject, trace))]
 
 
-def with_known_anomalies(result: Found) -> Found:
-    """A result with the atlas rows that its counterexamples show."""
-    if not result.counterexamples or result.system not in SYSTEMS:
-        return result
-    from spec.atlas.anomalies import known_in
+def print_found(result: Found, subject: Specification, output: OutputOptions) -> Found:
+    """Print a result with the rows of the atlas that its counterexamples show, and return it with them."""
+    if result.counterexamples and result.system in SYSTEMS:
+        from spec.atlas.anomalies import known_in
 
-    with printing_to_stderr():
-        return replace(result, known=known_in(result))
+        with printing_to_stderr():
+            result = replace(result, known=known_in(result))
+    if output.as_json:
+        print_result(json.dumps(result.to_json()))
+        note_interruption(result)
+    else:
+        print_lines(lines_of(result, subject, output.brief))
+    return result
 
 
 def print_lines(lines: Iterable[Line]) -> None:

@@ -27,7 +27,7 @@ from spec.checking.values.text import jsonable, show
 from spec.cli import streams
 from spec.cli.command import kafkaspec
 from spec.cli.failures import failure_of
-from spec.cli.terminal import for_stream
+from spec.cli.streams import for_stream
 from spec.explorer import of_system
 from spec.language import (
     Cells,

@@ -38,12 +38,12 @@ from spec.checking.symmetry.group import (
 )
 from spec.checking.symmetry.renamings import Probe, Renamings, place_of, refused
 from spec.language.allowed_values import within
-from spec.language.anonymous import ValuesDistinguished, anonymity
 from spec.language.domains import Domain
 from spec.language.errors import OutOfDomain, SpecificationError, UsageError
 from spec.language.permutations import Permutation, Sorts
 from spec.language.rules import Action, Property
 from spec.language.state import Values
+from spec.language.symmetry import ValuesDistinguished, anonymity
 
 if TYPE_CHECKING:
     from spec.checking.symmetry.canonical import Canonical

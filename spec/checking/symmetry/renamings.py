@@ -7,7 +7,7 @@ state must be the images of its steps.
 
 It is repeated in two ways, and must have the same outcome:
 
-- With *anonymous* values (`spec.language.anonymous`), which support only equality. An evaluation with the same
+- With *anonymous* values (`spec.language.symmetry`), which support only equality. An evaluation with the same
   outcome there has it whatever the names are. It is repeated once for each value as which they may hash, so that no
   name can be looked up in a set or mapping. Each repetition uses another image of the state, if there are enough.
 - With the names themselves, in images of the state under *permutations*: all of a small group, otherwise its
@@ -28,7 +28,6 @@ from typing import Any, Final, NamedTuple, TypeVar
 from spec import language
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.symmetry.group import Permuted, described, sorts_in
-from spec.language.anonymous import Anonymous, ValuesDistinguished, anonymity, with_article
 from spec.language.cells import OutOfCell
 from spec.language.errors import (
     Bounded,
@@ -41,6 +40,7 @@ from spec.language.errors import (
 )
 from spec.language.permutations import Permutation, Sorts
 from spec.language.state import Values
+from spec.language.symmetry import Anonymous, ValuesDistinguished, anonymity, with_article
 
 T = TypeVar("T")
 

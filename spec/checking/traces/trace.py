@@ -2,7 +2,7 @@
 
 `str` of it is for a person; `to_json` follows the JSON contract. What a person reads is a report: lines, each with
 its kind, such as a step, a verdict or a value. Files and pipes get the text of the lines. A terminal has a style for
-each kind, and wraps the words of a line (`spec.cli.terminal`). A notebook shows the report in full, as HTML if there
+each kind, and wraps the words of a line (`spec.cli.streams`). A notebook shows the report in full, as HTML if there
 is a form in HTML (`spec.checking.markup`).
 
 Who takes a step, and who is reached by it, are lanes of a sequence diagram.

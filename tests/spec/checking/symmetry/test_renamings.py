@@ -36,7 +36,7 @@ from spec.language import (
     transition_invariant,
     variable,
 )
-from spec.language.anonymous import ValuesDistinguished
+from spec.language.symmetry import ValuesDistinguished
 
 ENGINES: dict[str, Any] = {"reference": "reference", "local": "local", "auto": "auto", "spark": SparkEngine}
 
