@@ -63,12 +63,7 @@ def list_systems(system: str | None, as_json: bool) -> None:
 @options.COLOUR
 @options.AS_JSON
 @options.gathered(search=options.SearchOptions)
-def anomalies(
-    id: str | None,
-    search: options.SearchOptions,
-    brief: bool,
-    as_json: bool,
-) -> None:
+def anomalies(id: str | None, search: options.SearchOptions, brief: bool, as_json: bool) -> None:
     """List the atlas of anomalies: what went wrong in Kafka, and the switch that prevents each.
 
     With ID, explore that anomaly twice: with the switch off the property breaks, with the switch on it holds. ID may

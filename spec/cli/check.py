@@ -12,14 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spec.cli import options
-from spec.cli.output import (
-    print_found,
-    require_one_form,
-    require_writable_trace,
-    write_each,
-    write_traces,
-    writing,
-)
+from spec.cli.output import print_found, require_one_form, require_writable_trace, write_each, write_traces, writing
 from spec.cli.running import engine_of, reporting_kept_run, run_check, specification_for
 
 if TYPE_CHECKING:

@@ -9,13 +9,7 @@ from dataclasses import replace
 import click
 
 from spec.cli import options
-from spec.cli.output import (
-    print_found,
-    require_one_form,
-    require_writable_trace,
-    write_each,
-    write_traces,
-)
+from spec.cli.output import print_found, require_one_form, require_writable_trace, write_each, write_traces
 from spec.cli.running import specification_for, with_progress
 
 
