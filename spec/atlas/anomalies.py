@@ -193,10 +193,8 @@ def anomalies() -> tuple[Anomaly, ...]:
 
 
 def read(text: str) -> tuple[Anomaly, ...]:
-    """The rows of a text in the form of the file.
-
-    Raises:
-        SpecificationError: a field is unknown or missing, or the text has entries other than rows.
+    """The rows of a text in the form of the file; SpecificationError if a field is unknown or missing, or the text
+    has entries other than rows.
     """
     rows = []
     for table, entries in tomllib.loads(text).items():
@@ -238,11 +236,7 @@ def anomalies_meant(name: str) -> tuple[Anomaly, ...]:
 
 
 def anomaly_named(name: str) -> Anomaly:
-    """The anomaly with this id or ticket.
-
-    Raises:
-        UsageError: there is none, or there are several with this ticket.
-    """
+    """The anomaly with this id or ticket; UsageError if there is none, or there are several with this ticket."""
     found = anomalies_meant(name)
     if not found:
         raise UsageError(f"no anomaly is called {name}; there are {', '.join(row.id for row in anomalies())}")

@@ -86,10 +86,8 @@ def instances() -> tuple[PinnedInstance, ...]:
 
 
 def instances_in(path: Path) -> tuple[PinnedInstance, ...]:
-    """The instances that a file pins, in its order.
-
-    Raises:
-        UsageError: it cannot be read, is not TOML, or has an instance with missing or unknown fields.
+    """The instances that a file pins, in its order; UsageError if it cannot be read, is not TOML, or has an instance
+    with missing or unknown fields.
     """
     try:
         return _instances(path.read_text(encoding="utf-8"))

@@ -285,11 +285,7 @@ def _agreed(wishes: Iterable[_Setting], known: Mapping[str, Constant]) -> dict[s
 
 
 def value_of(name: str, constant: Constant, text: str) -> Any:
-    """The value of a constant, from its text.
-
-    Raises:
-        UsageError: it is not of the constant's type.
-    """
+    """The value of a constant, from its text; UsageError if it is not of the constant's type."""
     value = read(constant, text)
     if not constant.admits(value):
         plain = constant.type in {bool, int, str} or issubclass(constant.type, Enum)

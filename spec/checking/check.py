@@ -105,11 +105,7 @@ def check(
 
 
 def _that_may_be_vacuous(model: Model, names: Iterable[str]) -> tuple[str, ...]:
-    """The actions and witnesses of these names.
-
-    Raises:
-        UsageError: one is neither.
-    """
+    """The actions and witnesses of these names; UsageError if one is neither."""
     witnesses = [each.name for each in model.properties if each.kind == "sometimes"]
     known = [*(each.name for each in model.actions), *witnesses]
     return tuple(_named(name, known, model, "action or witness") for name in names)
@@ -119,9 +115,7 @@ def _named(
     written: str, known: Sequence[str], model: Model, what: str, labels: Sequence[tuple[str, str]] = ()
 ) -> str:
     """The name that a person means, among these of a specification; labels are what documentation begins with.
-
-    Raises:
-        UsageError: there is none, or there are several.
+    UsageError if there is none, or there are several.
     """
     name = one_meant(written, known, labels)
     if name is None:
@@ -130,10 +124,8 @@ def _named(
 
 
 def _judge_the_first_state(model: Model) -> None:
-    """Evaluate the goal's predicate in the first state: a failure there is its author's mistake.
-
-    Raises:
-        UsageError: it raises there, or returns neither True nor False.
+    """Evaluate the goal's predicate in the first state: a failure there is its author's mistake; UsageError if it
+    raises there, or returns neither True nor False.
     """
     if model.goal is None or model.goal.predicate is None or model.sought is None:
         return
@@ -156,10 +148,8 @@ def _engine(given: Engine | type[Engine] | str) -> Engine:
 
 
 def selected_numbers(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:
-    """The numbers of the properties to check: those named, or all of them; or the goal's.
-
-    Raises:
-        UsageError: no property has one of the names.
+    """The numbers of the properties to check: those named, or all of them; or the goal's. UsageError if no property
+    has one of the names.
     """
     if model.goal is not None:
         return model.numbers([TYPE_OK, model.goal.written])

@@ -39,11 +39,9 @@ class Goal:
 
     @classmethod
     def of(cls, specification: Specification, written: str) -> Goal:
-        """The goal for a name or a predicate: a witness first, then an action, then a predicate.
-
-        Raises:
-            UsageError: no witness or action has this name or takes such parameters, and it is not a predicate: not
-                Python, or with an unknown name.
+        """The goal for a name or a predicate: a witness first, then an action, then a predicate; UsageError if no
+        witness or action has this name or takes such parameters, and it is not a predicate: not Python, or with an
+        unknown name.
         """
         written = " ".join(map(str.strip, written.strip().splitlines()))
         if witness := one_meant(written, _witnesses(specification)):
@@ -99,11 +97,7 @@ def _is_taken(values: Mapping[str, Mapping[str, tuple[Any, ...]]], before: State
 
 
 def _predicate(specification: Specification, written: str) -> Callable[[Specification, State], Any]:
-    """The predicate as a function.
-
-    Raises:
-        UsageError: it is not a predicate.
-    """
+    """The predicate as a function; UsageError if it is not a predicate."""
     try:
         return function_of(specification, written)
     except NotKnown as wrong:

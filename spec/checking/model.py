@@ -485,11 +485,7 @@ class Model:
         return f"{cell.name} became {represented(one)} and {represented(other)}"
 
     def _failed(self, what: object, failure: BaseException | str, state: Values) -> EvaluationFailed:
-        """The error for an evaluation that raised.
-
-        Raises:
-            KeyboardInterrupt: it was interrupted, and has not failed.
-        """
+        """The error for an evaluation that raised; KeyboardInterrupt if it was interrupted, and has not failed."""
         if isinstance(failure, KeyboardInterrupt):
             raise failure
         if isinstance(failure, SystemExit):

@@ -201,10 +201,8 @@ class _Search:
         return sorted(following, key=self.pack)
 
     def look(self, queue: int, unsorted: int) -> None:
-        """Now and then report progress, and see whether memory is left.
-
-        Raises:
-            OutOfMemory: too little is left to sort so many states and to find more.
+        """Now and then report progress, and see whether memory is left; OutOfMemory if too little is left to sort so
+        many states and to find more.
         """
         if time.perf_counter() >= self.look_again:
             self.on_progress(self.statistics(queue))

@@ -134,10 +134,8 @@ def check(
 
 
 def _require_writable_reports(reports: tuple[Path, ...], junit: Path | None) -> None:
-    """Refuse bad report files at once, before hours are spent on their content.
-
-    Raises:
-        UsageError: a file has an unknown format, or cannot be written.
+    """Refuse bad report files at once, before hours are spent on their content; UsageError if a file has an unknown
+    format, or cannot be written.
     """
     if not reports and junit is None:
         return

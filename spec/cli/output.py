@@ -41,10 +41,8 @@ MARKUP: Final = ("svg", "graphml", "html")
 
 
 def write_each(*writes: Callable[[], None]) -> None:
-    """Write files after the result was printed, each even if others fail.
-
-    Raises:
-        SystemExit: a file could not be written, which is reported.
+    """Write files after the result was printed, each even if others fail; SystemExit if a file could not be written,
+    which is reported.
     """
     from spec.cli.failures import ENVIRONMENT, Failure
 
@@ -61,11 +59,7 @@ def write_each(*writes: Callable[[], None]) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """A context for writing a file after the result was printed.
-
-    Raises:
-        Failure: the file cannot be written.
-    """
+    """A context for writing a file after the result was printed; Failure if the file cannot be written."""
     from spec.cli.failures import ENVIRONMENT, Failure
 
     try:
@@ -168,10 +162,8 @@ def require_writable_output(output: Path | None) -> None:
 
 
 def form_of(output: Path | None, form: str | None, forms: Sequence[str]) -> str:
-    """The format to write: the one that was asked for, or that the file's name ends with, or else the first one.
-
-    Raises:
-        UsageError: the file cannot be written, its name ends as in another format, or a terminal would show markup.
+    """The format to write: the one that was asked for, or that the file's name ends with, or else the first one;
+    UsageError if the file cannot be written, its name ends as in another format, or a terminal would show markup.
     """
     require_writable_output(output)
     ending = "" if output is None else output.suffix.lower()

@@ -66,11 +66,7 @@ def reporting_kept_run(run_dir: Path | None) -> Iterator[None]:
 
 
 def engine_of(search: SearchOptions, run_dir: Path | None = None, resume: Path | None = None) -> Engine:
-    """The engine that these options name.
-
-    Raises:
-        UsageError: the engine has no such option.
-    """
+    """The engine that these options name; UsageError if the engine has no such option."""
     if run_dir is not None and resume is not None and run_dir.resolve() != resume.resolve():
         raise click.UsageError("--run-dir and --resume name different directories; a resumed run stays where it is")
     if search.driver_level is not None and search.engine != "spark":

@@ -122,10 +122,8 @@ def embedded(model: ExplorerModel, most: int = MOST) -> Explorer:
 
 
 def of_system(specification: Specification, most: int = MOST) -> Explorer:
-    """The states nearest to the initial ones, among those that a search reaches.
-
-    Raises:
-        EvaluationFailed: an action raised.
+    """The states nearest to the initial ones, among those that a search reaches; EvaluationFailed if an action
+    raised.
     """
     return embedded(model_of_system(specification), most)
 

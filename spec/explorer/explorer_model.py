@@ -92,11 +92,7 @@ class ExplorerModel:
     # Data of one state.
 
     def steps_of(self, state: Values) -> list[Transition]:
-        """The steps of a state: those of a search, and those of the trace.
-
-        Raises:
-            EvaluationFailed: an action raised.
-        """
+        """The steps of a state: those of a search, and those of the trace; EvaluationFailed if an action raised."""
         steps = self.model.expand(state).steps
         missing = self._beyond.get(state, frozenset()) - {(step.action, step.instance) for step in steps}
         if missing:
@@ -107,10 +103,8 @@ class ExplorerModel:
 
     @cached_property
     def taken(self) -> list[int]:
-        """The index of the trace's step among the steps of each of its states but the last.
-
-        Raises:
-            EvaluationFailed: an action raised.
+        """The index of the trace's step among the steps of each of its states but the last; EvaluationFailed if an
+        action raised.
         """
         return [
             [(step.action, step.instance) for step in self.steps_of(state)].index(choice)

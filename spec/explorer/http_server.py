@@ -96,9 +96,7 @@ class ExplorerServer(ThreadingTCPServer):
 
     def state(self, name: str) -> bytes | None:
         """The data of a state as JSON, with the changes of each step; None if there is no such state.
-
-        Raises:
-            EvaluationFailed: an action raised in the state.
+        EvaluationFailed if an action raised in the state.
         """
         with self._one_at_a_time:
             if name not in self._answers:

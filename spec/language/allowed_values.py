@@ -29,11 +29,7 @@ _GIVE: Final = "give a domain, a range, a sequence or an Enum class"
 
 
 def listed(values: Iterable[T]) -> tuple[T, ...]:
-    """The values of an ordered, finite iterable.
-
-    Raises:
-        SpecificationError: the iterable has no order, or too many values.
-    """
+    """The values of an ordered, finite iterable; SpecificationError if it has no order, or too many values."""
     if isinstance(values, str | bytes):
         raise refused(values, 'a string is one value: write one_of("..."), or one_of(*"...") for its characters')
     if isinstance(values, AbstractSet) and not _is_ordered_view(values):
@@ -52,22 +48,14 @@ def listed(values: Iterable[T]) -> tuple[T, ...]:
 
 
 def within(number: int, what: object, of: str, *, at_least: bool = False) -> None:
-    """Require that this number of values can be listed.
-
-    Raises:
-        SpecificationError: there are too many.
-    """
+    """Require that this number of values can be listed; SpecificationError if there are too many."""
     if number > LISTED:
         more = f"more than {LISTED:,}" if at_least else counted(number)
         raise SpecificationError(f"{what}: {more} {of}, and at most {LISTED:,} are listed")
 
 
 def can_be_tried(number: int, what: object) -> None:
-    """Require that this number of choices can be tried.
-
-    Raises:
-        SpecificationError: there are too many.
-    """
+    """Require that this number of choices can be tried; SpecificationError if there are too many."""
     if number > TRIED:
         raise SpecificationError(f"{what}: {counted(number)} choices, and at most {TRIED:,} are tried")
 

@@ -74,11 +74,7 @@ class Cell:
         self._values: dict[int, Any] = {}
 
     def admit(self, value: Any) -> Any:
-        """The canonical form of a value.
-
-        Raises:
-            OutOfCell: the value is outside the domain.
-        """
+        """The canonical form of a value; OutOfCell if the value is outside the domain."""
         try:
             canonical, _, met = self._met[type(value)][value]
         except (KeyError, TypeError):

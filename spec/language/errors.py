@@ -217,11 +217,7 @@ def meant(written: str, known: Iterable[str], others: Iterable[tuple[str, str]] 
 
 
 def one_meant(written: str, known: Iterable[str], others: Iterable[tuple[str, str]] = ()) -> str | None:
-    """The only known name that a person may mean; None: there is none.
-
-    Raises:
-        UsageError: there are several.
-    """
+    """The only known name that a person may mean; None: there is none. UsageError if there are several."""
     found = meant(written, known, others)
     if len(found) > 1:
         raise UsageError(f"{written} may mean {', '.join(found)}; name one of them")
@@ -257,10 +253,8 @@ def how_to_install(library: str) -> str:
 
 
 def require(*libraries: str) -> None:
-    """Require that these libraries can be imported.
-
-    Raises:
-        UsageError: one of them is not installed; the line says which extra brings it.
+    """Require that these libraries can be imported; UsageError if one of them is not installed; the line says which
+    extra brings it.
     """
     for library in libraries:
         if not is_installed(library):

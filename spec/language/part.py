@@ -184,10 +184,8 @@ class Part(Generic[S], metaclass=Body):
         return as_domain(ranged)
 
     def _members(self, given: OfState) -> Domain[Any] | None:
-        """The domain of the set, tuple or mapping's keys in the state that a parameter ranges over, if it is one.
-
-        Raises:
-            SpecificationError: there is no such variable.
+        """The domain of the set, tuple or mapping's keys in the state that a parameter ranges over, if it is one;
+        SpecificationError if there is no such variable.
         """
         if given.needs:
             return None
@@ -257,10 +255,8 @@ class Part(Generic[S], metaclass=Body):
         return of_those
 
     def _actions_of(self, name: str, mark: Mark) -> list[Action]:
-        """The actions that a property names and that exist under these constants.
-
-        Raises:
-            SpecificationError: a named action exists under no constants.
+        """The actions that a property names and that exist under these constants; SpecificationError if a named
+        action exists under no constants.
         """
         exist, declared = {each.name: each for each in self.actions}, self._rules()
         for each in mark.of:

@@ -117,20 +117,16 @@ class Ranges:
         return {each: domain.unrank(0) for each, domain in self._domains.items() if each == name or each not in read}
 
     def present(self, s: State) -> Present:
-        """The instances whose parameters are there in this state.
-
-        Raises:
-            SpecificationError: a range is no collection, or exceeds its domain.
+        """The instances whose parameters are there in this state; SpecificationError if a range is no collection, or
+        exceeds its domain.
         """
         refused: list[BaseException] = []
         numbers = [*self._each(s, Disabled, refused.append)]
         return Present(numbers, any(isinstance(each, Bounded) for each in refused))
 
     def each_present(self, s: State) -> Iterator[int]:
-        """The numbers of the same instances, for a rule that is no action: in order, and found one after the other.
-
-        Raises:
-            SpecificationError: a range is no collection, or exceeds its domain.
+        """The numbers of the same instances, for a rule that is no action: in order, and found one after the other;
+        SpecificationError if a range is no collection, or exceeds its domain.
         """
         return self._each(s, NotApplicable, lambda _: None)
 
@@ -180,11 +176,7 @@ class Ranges:
 
 
 def collection(name: str, held: Any) -> Any:
-    """The values that a range returned, to be read more than once.
-
-    Raises:
-        SpecificationError: it is no collection.
-    """
+    """The values that a range returned, to be read more than once; SpecificationError if it is no collection."""
     if isinstance(held, Iterator):
         return tuple(held)
     if not isinstance(held, Iterable) or isinstance(held, str):

@@ -54,10 +54,8 @@ class Action:
     """The parameters, if some range over part of the state."""
 
     def present(self, s: State) -> Present:
-        """Its instances whose parameters are there in this state.
-
-        Raises:
-            SpecificationError: a range is no collection, or exceeds its parameter's domain.
+        """Its instances whose parameters are there in this state; SpecificationError if a range is no collection, or
+        exceeds its parameter's domain.
         """
         if self.ranges is None:
             return self._every
@@ -81,11 +79,7 @@ class Action:
 
     @property
     def every_lanes(self) -> Iterator[Lanes]:
-        """The lanes of all its instances, each once.
-
-        Raises:
-            SpecificationError: there are too many.
-        """
+        """The lanes of all its instances, each once; SpecificationError if there are too many."""
         if not self.instances:
             return
         values = dict(self.instances[0].parameters)
@@ -103,10 +97,8 @@ class Action:
         return lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane.format_map(values)
 
     def parameters_in(self, lane: str) -> list[str]:
-        """The parameters that a lane stands for.
-
-        Raises:
-            SpecificationError: the lane has something other than a parameter in braces.
+        """The parameters that a lane stands for; SpecificationError if the lane has something other than a parameter
+        in braces.
         """
         if lane in self.domains:
             return [lane]
@@ -148,10 +140,8 @@ class Property:
         return self.instances.part
 
     def present(self, s: State) -> Iterable[int]:
-        """The numbers of its instances whose parameters are there in this state, found one after the other.
-
-        Raises:
-            SpecificationError: a range is no collection, or exceeds its parameter's domain.
+        """The numbers of its instances whose parameters are there in this state, found one after the other;
+        SpecificationError if a range is no collection, or exceeds its parameter's domain.
         """
         return _present(self, s)
 

@@ -138,10 +138,8 @@ class Sizes:
         self._found: dict[Any, Domain[Any]] = {}
 
     def domain(self, type_: Any, **narrowed: Size) -> Domain[Any]:
-        """The domain of a type; for a record, with these of its fields narrowed.
-
-        Raises:
-            SpecificationError: a type in it has no size, or a field has values that its type lacks.
+        """The domain of a type; for a record, with these of its fields narrowed. SpecificationError if a type in it
+        has no size, or a field has values that its type lacks.
         """
         if narrowed:
             return self._record(type_, narrowed)
@@ -171,9 +169,7 @@ class Sizes:
 
     def narrowed(self, type_: Any, size: Size) -> Domain[Any]:
         """The domain of a place narrower than its type; every value must be one of the type, where that is known.
-
-        Raises:
-            SpecificationError: it has a value outside the type, or is not a size.
+        SpecificationError if it has a value outside the type, or is not a size.
         """
         domain = self._sized(type_, size)
         if type_ in self._given and not isinstance(domain, LeftOutDomain) and domain.size <= LISTED:
@@ -280,10 +276,8 @@ def types_in(annotated: Any, names: dict[str, Any] | None = None) -> dict[str, A
 
 @cache
 def types_of_fields(cls: type[Any]) -> Mapping[str, Any]:
-    """The same for a class; cached, because each new specification reads the same classes.
-
-    Raises:
-        SpecificationError: a name is unknown where it is defined.
+    """The same for a class; cached, because each new specification reads the same classes. SpecificationError if a
+    name is unknown where it is defined.
     """
     return types_in(cls)
 

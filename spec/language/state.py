@@ -313,10 +313,8 @@ class Window:
         self._row.writer = writer
 
     def changed(self) -> Values:
-        """The state with all assignments since it was loaded, every value in its canonical form.
-
-        Raises:
-            OutOfCell: a value is outside its domain.
+        """The state with all assignments since it was loaded, every value in its canonical form; OutOfCell if a value
+        is outside its domain.
         """
         row = self._row
         if not row.dirty:

@@ -170,11 +170,7 @@ class Anonymous:
         return bool(self._of_all(bool, f"it tests whether {with_article(self.sort)} is true"))
 
     def _of_all(self, ask: Callable[[Any], Any], otherwise: str) -> Any:
-        """The result that all values of the sort have in common.
-
-        Raises:
-            ValuesDistinguished: their results differ.
-        """
+        """The result that all values of the sort have in common; ValuesDistinguished if their results differ."""
         one, *more = map(ask, self._values)
         if any(each is not one for each in more):
             raise ValuesDistinguished(otherwise)

@@ -76,10 +76,8 @@ def scenario_named(name: str) -> Scenario:
 
 
 def scenario_at(place: str) -> Scenario:
-    """A scenario: the transcript in a file whose name ends with .txt, or one of ours by name.
-
-    Raises:
-        UsageError: there is none, or the file cannot be read.
+    """A scenario: the transcript in a file whose name ends with .txt, or one of ours by name; UsageError if there is
+    none, or the file cannot be read.
     """
     if not place.endswith(".txt"):
         return scenario_named(place)

@@ -124,10 +124,8 @@ def conclusion(lines: Sequence[TranscriptLine]) -> str:
 
 
 def system_of(text: str) -> str:
-    """The system that a transcript names, by its name on the command line.
-
-    Raises:
-        TranscriptError: the transcript names no system.
+    """The system that a transcript names, by its name on the command line; TranscriptError if the transcript names no
+    system.
     """
     first = next((line.strip() for line in text.splitlines() if line != line.strip() != ""), "")
     return _system_in(first)["name"]
@@ -254,10 +252,8 @@ def printed(value: object) -> str:
 
 
 def written(text: str, model: Model) -> Step:
-    """The step of a model that a text names. Values are written as in traces, or as in Python.
-
-    Raises:
-        TranscriptError: the text has not the form of a step.
+    """The step of a model that a text names. Values are written as in traces, or as in Python. TranscriptError if the
+    text has not the form of a step.
     """
     call = parameters_in(text)
     if call is None or not all(call[1].values()):

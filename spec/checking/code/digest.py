@@ -194,11 +194,7 @@ class Digest:
         return self._late[cls]
 
     def _copied(self, value: Any) -> list[Any]:
-        """What an object holds, by the data from which it would be copied.
-
-        Raises:
-            CannotTell: it cannot be copied.
-        """
+        """What an object holds, by the data from which it would be copied; CannotTell if it cannot be copied."""
         kind: Any = type(value)
         reduce = copyreg.dispatch_table.get(kind)
         try:

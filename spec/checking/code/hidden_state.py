@@ -110,11 +110,7 @@ class HiddenState:
             raise SpecificationError(self._cannot_tell(unknown)) from None
 
     def require_allowed(self, reached: Reached) -> None:
-        """Require that functions use only what rules may use.
-
-        Raises:
-            SpecificationError: one does not.
-        """
+        """Require that functions use only what rules may use; SpecificationError if one does not."""
         for use in uses(reached, self.reachable.is_user_code):
             if wrong := forbidden(use, self.reachable.is_user_code):
                 raise SpecificationError(self._sentence(use.by, f"uses {wrong}", use.line, MORE))
@@ -132,9 +128,7 @@ class HiddenState:
     @contextmanager
     def unchanged(self) -> Iterator[None]:
         """While this is open, nothing of it may change. If anything fails meanwhile, a change is the reason.
-
-        Raises:
-            SpecificationError: something has changed.
+        SpecificationError if something has changed.
         """
         try:
             yield
@@ -147,21 +141,15 @@ class HiddenState:
         self.require_unchanged()
 
     def look_early(self, depth: int, seconds: float) -> None:
-        """Compare once when a search has come to some depth and lasts, so that a long one does not end in vain.
-
-        Raises:
-            SpecificationError: something has changed.
+        """Compare once when a search has come to some depth and lasts, so that a long one does not end in vain;
+        SpecificationError if something has changed.
         """
         if depth > EARLY and seconds >= LONG and not self._looked_early:
             self._looked_early = True
             self.require_unchanged()
 
     def require_unchanged(self) -> None:
-        """Compare everything with its content when this was made.
-
-        Raises:
-            SpecificationError: something has changed.
-        """
+        """Compare everything with its content when this was made; SpecificationError if something has changed."""
         if changed := self.changed():
             raise SpecificationError(changed)
 

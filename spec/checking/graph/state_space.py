@@ -367,11 +367,7 @@ class StateSpace:
         return model, model.sought
 
     def _classes(self, by: Sequence[str]) -> list[_Class]:
-        """The node of each state, and the values seen there.
-
-        Raises:
-            UsageError: an expression is not valid.
-        """
+        """The node of each state, and the values seen there; UsageError if an expression is not valid."""
         if not by:
             each_state = (as_variables(self.model, state) for state in self.depths)
             return [
@@ -417,10 +413,8 @@ def _function(specification: Any, written: str) -> Callable[[Any, State], Any]:
 
 
 def _value(written: str, evaluate: Callable[[], Any]) -> Any:
-    """The value of an expression in a state, copied so that it stays when the window moves on.
-
-    Raises:
-        UsageError: it raised, or it is a part of the state, which does not stay.
+    """The value of an expression in a state, copied so that it stays when the window moves on; UsageError if it
+    raised, or it is a part of the state, which does not stay.
     """
     try:
         value = evaluate()

@@ -433,11 +433,7 @@ class _Search:
         self.note(discoveries)
 
     def note(self, discoveries: LevelDiscoveries) -> None:
-        """Keep the discoveries of the level.
-
-        Raises:
-            EvaluationFailed: an evaluation failed.
-        """
+        """Keep the discoveries of the level; EvaluationFailed if an evaluation failed."""
         if failure := discoveries.first_failure():
             wanted = [number for number in self.in_steps if number not in self.discoveries]
             raise failed(self.model, failure, self.depth, self.predecessors, wanted, self.symmetry)

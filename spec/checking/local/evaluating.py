@@ -38,11 +38,7 @@ class EvaluationView:
         return instance
 
     def step(self) -> Any:
-        """The step from the state before to this one.
-
-        Raises:
-            NoStep: there is none, if that is noticed at once.
-        """
+        """The step from the state before to this one; NoStep if there is none, if that is noticed at once."""
         raise NotImplementedError
 
     def has_no_step(self) -> bool:

@@ -103,10 +103,8 @@ class PlainComparison:
         self._random = Random(0)
 
     def compare(self, evaluate: Evaluated, at: Surroundings, claim: Claim, mixed: bool) -> None:
-        """Check a claim; if `mixed`, also in a state whose other parts come from another one.
-
-        Raises:
-            Refuted: it does not hold.
+        """Check a claim; if `mixed`, also in a state whose other parts come from another one. Refuted if it does not
+        hold.
         """
         elsewhere, self._elsewhere = self._elsewhere, at
         if claim.outcome == FAILED or claim.reads.get(self.step_slot) == self.no_action:

@@ -165,10 +165,8 @@ class Probe:
         )
 
     def price(self, states: Sequence[Values], until: float) -> float:
-        """Seconds of expanding and judging one of these states in plain Python, measured until this time.
-
-        Raises:
-            EvaluationFailed: an evaluation failed.
+        """Seconds of expanding and judging one of these states in plain Python, measured until this time;
+        EvaluationFailed if an evaluation failed.
         """
         seconds: list[float] = []
         while len(seconds) < len(states) and (began := time.thread_time()) < until:

@@ -369,11 +369,7 @@ class _SeenView(EvaluationView):
         return self.seen.get(self.first_step_slot) == len(self.model.actions)
 
     def action(self) -> Action:
-        """The action of the step.
-
-        Raises:
-            NoStep: there is none.
-        """
+        """The action of the step; NoStep if there is none."""
         number = self.seen[self.first_step_slot]
         if number == len(self.model.actions):
             raise NoStep
@@ -431,10 +427,8 @@ class _LazyStepView(_SeenView):
         return self._step.look(self.seen)
 
     def put(self) -> None:
-        """Collect the writes.
-
-        Raises:
-            NotRepresentable: a value lies outside its domain, or is not one that a state may have.
+        """Collect the writes; NotRepresentable if a value lies outside its domain, or is not one that a state may
+        have.
         """
         values = self.here.values
         try:

@@ -251,10 +251,8 @@ class Executed:
                 self._new.append(function)
 
     def why_not(self) -> str:
-        """Why a function that has run needs plain values; empty if none does.
-
-        Raises:
-            SpecificationError: a rule may not do what it does.
+        """Why a function that has run needs plain values; empty if none does. SpecificationError if a rule may not do
+        what it does.
         """
         for function in self._new:
             reached = self._reachable.reached(function)

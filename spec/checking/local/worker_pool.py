@@ -255,11 +255,7 @@ class WorkerPool:
                 raise
 
     def _by_caller(self, work: Callable[[], None]) -> None:
-        """Have work done in the thread that receives Ctrl-C.
-
-        Raises:
-            CancelledError: the workers must stop.
-        """
+        """Have work done in the thread that receives Ctrl-C; CancelledError if the workers must stop."""
         if get_ident() == self.caller:
             work()
             return

@@ -58,10 +58,8 @@ class Budget:
         return self.size - own()
 
     def require(self, needed: int, engine: str) -> None:
-        """Require that so many more bytes may be taken.
-
-        Raises:
-            UsageError: they may not; the message names a sufficient budget.
+        """Require that so many more bytes may be taken; UsageError if they may not; the message names a sufficient
+        budget.
         """
         if self.left < needed:
             raise self.too_little(rounded_up(self.size - self.left + needed), engine)
@@ -217,10 +215,8 @@ def address_space() -> int | None:
 
 
 def require_address_space() -> None:
-    """Require the address space that compiled code needs: without it, its libraries fail without a message.
-
-    Raises:
-        UsageError: there is too little address space.
+    """Require the address space that compiled code needs: without it, its libraries fail without a message;
+    UsageError if there is too little address space.
     """
     left = address_space()
     if left is not None and left < LIBRARIES:

@@ -115,11 +115,7 @@ class Shrinking:
         return done if self._is_dead(state) else None
 
     def _step(self, state: Values, choice: Choice) -> tuple[Values | None, bool]:
-        """The successor of a step, and whether the step breaks the property.
-
-        Raises:
-            Disabled: it is not enabled here.
-        """
+        """The successor of a step, and whether the step breaks the property; Disabled if it is not enabled here."""
         known = self._after.get((state, choice))
         if known is None:
             known = self._after[state, choice] = self._done(state, choice)

@@ -64,11 +64,7 @@ def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: 
 
 
 def require_run(run_dir: Path | None, resume: bool) -> None:
-    """Require a run directory for resuming a run.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """Require a run directory for resuming a run; UsageError if there is none."""
     if resume and run_dir is None:
         raise UsageError("there is nothing to resume without a run directory")
 

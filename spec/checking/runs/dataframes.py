@@ -113,9 +113,7 @@ def spark_states_of_run(session: SparkSession, run_dir: Directory, specification
 
 def levels_of_run(run_dir: Directory) -> pandas.DataFrame:
     """The levels of a run: `level`, its `states`; up to it, `distinct_states`, `generated_states` and `seconds`.
-
-    Raises:
-        UsageError: it holds no run, or damaged files; or pandas is missing.
+    UsageError if it holds no run, or damaged files; or pandas is missing.
     """
     return _frame(
         vars(LevelResult(each.level, each.rows, each.distinct, each.generated, each.seconds))

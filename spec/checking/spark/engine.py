@@ -369,11 +369,7 @@ class _Search:
         return lowest
 
     def nothing_is(self, opaque_rules: set[str]) -> None:
-        """Require that no worker found an opaque rule.
-
-        Raises:
-            OpaqueRuleFound: one did.
-        """
+        """Require that no worker found an opaque rule; OpaqueRuleFound if one did."""
         if opaque_rules:
             self.model.opaque_rules |= opaque_rules
             raise OpaqueRuleFound(min(opaque_rules))

@@ -413,10 +413,8 @@ def _is_here(session: SparkSession) -> bool:
 
 
 def require_java() -> None:
-    """Require a Java on which Spark runs, before Spark itself fails without one.
-
-    Raises:
-        UsageError: there is none, or it is too old.
+    """Require a Java on which Spark runs, before Spark itself fails without one; UsageError if there is none, or it
+    is too old.
     """
     _require_java(os.environ.get("JAVA_HOME"), shutil.which("java"))
 

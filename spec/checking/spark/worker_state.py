@@ -47,10 +47,8 @@ class WorkerState:
         return np.concatenate(parts) if parts else np.empty((0, self.work.words), np.uint64)
 
     def expand(self, states: Words, decided: Collection[int], report: Report, buckets: int) -> Iterator[ByBucket]:
-        """The successors of some states, ordered by bucket: all at once or, if memory is too small, in parts.
-
-        Raises:
-            OutOfMemory: not even those of a few states fit.
+        """The successors of some states, ordered by bucket: all at once or, if memory is too small, in parts;
+        OutOfMemory if not even those of a few states fit.
         """
         waiting = [states]
         while waiting:

@@ -30,11 +30,7 @@ from spec.language.state import Layout
 
 
 def sorts_in(model: Model) -> Sorts:
-    """Every sort of interchangeable values of a model.
-
-    Raises:
-        UsageError: it has none, or one that differs between places.
-    """
+    """Every sort of interchangeable values of a model; UsageError if it has none, or one that differs somewhere."""
     parameters = chain.from_iterable(action.domains.values() for action in model.actions)
     variables = (domain for _, domain in model.specification.variables.values())
     try:
@@ -175,10 +171,8 @@ class Permuted:
 
 
 def images(model: Model, permutation: Permutation) -> tuple[Image, ...]:
-    """The effect of a permutation on each slot of a model's states.
-
-    Raises:
-        NotSymmetric: it takes a value out of the domain of a variable.
+    """The effect of a permutation on each slot of a model's states; NotSymmetric if it takes a value out of the
+    domain of a variable.
     """
     layout, found = model.layout, dict[int, Image]()
     for name, (_, domain) in model.specification.variables.items():

@@ -110,11 +110,7 @@ class Symmetry:
         self._examine_initial_states()
 
     def _require_listed(self) -> None:
-        """Require that all instances can be compared.
-
-        Raises:
-            UsageError: a rule has too many.
-        """
+        """Require that all instances can be compared; UsageError if a rule has too many."""
         rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
         for rule in rules:
             try:
@@ -135,10 +131,8 @@ class Symmetry:
         return tell
 
     def _prepare(self) -> list[Probe]:
-        """Prepare the representatives of orbits, and the permutations to try on evaluations.
-
-        Raises:
-            NotSymmetric: a permutation takes a value out of its domain.
+        """Prepare the representatives of orbits, and the permutations to try on evaluations; NotSymmetric if a
+        permutation takes a value out of its domain.
         """
         self.orbits: MinimumImage | Canonical
         """Selects the representative of each orbit."""

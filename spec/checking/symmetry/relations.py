@@ -89,11 +89,7 @@ class Relations:
         ]
 
     def _take(self, places: int) -> None:
-        """Count places of tables.
-
-        Raises:
-            UsageError: there are too many.
-        """
+        """Count places of tables; UsageError if there are too many."""
         self._places += places
         if self._places > PLACES:
             raise UsageError(

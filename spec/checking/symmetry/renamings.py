@@ -324,11 +324,7 @@ class Renamings:
     def compare_state(
         self, state: int, in_states: Sequence[int], in_steps: Sequence[int], anonymously: bool = True
     ) -> None:
-        """Compare all that actions and these properties do in a packed state.
-
-        Raises:
-            UsageError: they distinguish values.
-        """
+        """Compare what actions and these properties do in a packed state; UsageError if they distinguish values."""
         for number in in_states:
             self._compare_rule(OF_STATE, number, state, in_steps, anonymously)
         for number in range(len(self.model.actions)):
@@ -364,10 +360,8 @@ class Renamings:
                 raise self._refused(blamed, names)  # though no single instance gives a reason
 
     def _compare_instances(self, it: Evaluation, in_steps: Sequence[int], anonymously: bool) -> None:
-        """Compare the action or property of this evaluation instance by instance.
-
-        Raises:
-            UsageError: one distinguishes values.
+        """Compare the action or property of this evaluation instance by instance; UsageError if one distinguishes
+        values.
         """
         kind, number, _, state, _, _ = it
         named = self.model.actions if kind == ACTION else self.model.properties

@@ -171,11 +171,7 @@ class RecordedTrace:
         }
 
     def write(self, path: Path) -> None:
-        """Write it to a file, one line per state.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+        """Write it to a file, one line per state; OSError if it cannot be written."""
         document = self.to_json()
         states = ",\n".join(json.dumps(each) for each in document.pop("states"))
         head = json.dumps(document)[:-1]

@@ -78,11 +78,7 @@ def _can_be_written(value: Any) -> bool:
 
 
 def _importable(cls: type) -> type:
-    """A class that a program can import.
-
-    Raises:
-        UsageError: it cannot.
-    """
+    """A class that a program can import; UsageError if it cannot."""
     if "<locals>" in cls.__qualname__ or cls.__module__ == "__main__":
         where = "in the program that runs" if cls.__module__ == "__main__" else "within a function"
         raise UsageError(f"{class_name(cls)} is defined {where}, so no other program can import it")

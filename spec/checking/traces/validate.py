@@ -75,10 +75,8 @@ class Validation(NotebookDisplay):
 
 
 def validate(recorded: RecordedTrace, specification: SpecificationOrClass) -> Validation:
-    """Follow a recorded trace as far as it is one of the specification.
-
-    Raises:
-        EvaluationFailed: an action or a property raised.
+    """Follow a recorded trace as far as it is one of the specification; EvaluationFailed if an action or a property
+    raised.
     """
     model = Model(specification)
     first, *rest = recorded.states

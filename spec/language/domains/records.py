@@ -42,10 +42,8 @@ class ProductDomain(Domain[T]):
 
     @abstractmethod
     def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
-        """The result of `ask` for each domain and its part of a value.
-
-        Raises:
-            OutOfDomain: the value has no such parts, or a part is not in its domain.
+        """The result of `ask` for each domain and its part of a value; OutOfDomain if the value has no such parts, or
+        a part is not in its domain.
         """
 
     @abstractmethod
@@ -108,10 +106,8 @@ HARMLESS: Final = frozenset(
 
 @cache
 def require_plain_reading(cls: Any) -> None:
-    """Require that a NamedTuple defines no special method with which its fields could be read otherwise.
-
-    Raises:
-        SpecificationError: it does.
+    """Require that a NamedTuple defines no special method with which its fields could be read otherwise;
+    SpecificationError if it does.
     """
     for base in cls.__mro__:
         for name, value in vars(base).items() if base not in (tuple, Generic, object) else ():

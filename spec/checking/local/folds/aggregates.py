@@ -226,11 +226,7 @@ class Aggregates:
         return self._all[number - self.first]
 
     def read(self, seen: ReadSlots, number: int) -> Any:
-        """The result of an aggregate.
-
-        Raises:
-            Unknown: it is not known, and code is only tried.
-        """
+        """The result of an aggregate; Unknown if it is not known, and code is only tried."""
         its = self[number]
         if not its.sizes:
             return its.results[0]

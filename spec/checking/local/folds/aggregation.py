@@ -244,10 +244,8 @@ class Aggregation:
     def _of_each(
         self, seen: ReadSlots, elements: Sequence[_Element], values: Callable[[_Element], tuple[Hashable, ...]]
     ) -> tuple[tuple[Contribution, ...] | None, Collection[int]]:
-        """What each element contributes; or the slots for which more than one asks.
-
-        Raises:
-            Unknown: an element asks for an aggregate, or for a slot whose code depends on others.
+        """What each element contributes; or the slots for which more than one asks. Unknown if an element asks for an
+        aggregate, or for a slot whose code depends on others.
         """
         found: list[Contribution] = []
         wanted = list[int]()
@@ -414,11 +412,7 @@ def _values(kind: str, contributed: Iterable[Any]) -> tuple[Hashable, ...]:
 
 
 def _typed(value: Any) -> tuple[Any, ...]:
-    """A simple value, told from equal values of other types.
-
-    Raises:
-        TypeError: it is not simple.
-    """
+    """A simple value, told from equal values of other types; TypeError if it is not simple."""
     if type(value) is tuple:
         return (tuple, *map(_typed, value))
     if value is None or type(value) in (int, str, bool):
