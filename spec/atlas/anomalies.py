@@ -211,11 +211,8 @@ def read(text: str) -> tuple[Anomaly, ...]:
 
 
 def _dated(row: Anomaly, came_with: Mapping[str, Any]) -> Anomaly:
-    """A row with its releases, from the record of its switch; without a record the row's own releases stay.
-
-    Args:
-        row: the row as read.
-        came_with: the change that introduced the anomaly, with the value that it has since then.
+    """A row with its releases, from the record of the switch that introduced the anomaly and the value that it has
+    since then; without a record the row's own releases stay.
     """
     change = CHANGES.get(row.switch)
     if change is None:

@@ -26,10 +26,8 @@ MOST_WORKERS: Final = 1_024
 
 def as_specification(given: object, release: object = None) -> Specification:
     """The specification given. A class stands for an instance with its defaults, or with those of the release.
-
-    Raises:
-        UsageError: it is not a specification, or it does not know the release.
-        AssumptionViolated: its constants violate its assumptions.
+    UsageError if it is no specification or does not know the release, AssumptionViolated if its constants violate an
+    assumption.
     """
     if isinstance(given, type) and issubclass(given, Specification):
         return given() if release is None else given.of_release(_of(given, release))

@@ -65,12 +65,8 @@ class RuleProfile(NamedTuple):
 def profile_of(
     model: Model, evaluating: Mapping[str, float], learned: Mapping[str, LearnedRule]
 ) -> tuple[RuleProfile, ...]:
-    """The profile of each action and property that was evaluated, in order of declaration.
-
-    Args:
-        model: the model.
-        evaluating: the seconds spent in plain Python, by name.
-        learned: the learning, by name.
+    """The profile of each action and property that was evaluated, in order of declaration, from the seconds spent in
+    plain Python and the learning, by name.
     """
     found = []
     actions = [("action", each.name, each.instances.size) for each in model.actions]

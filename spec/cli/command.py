@@ -72,12 +72,8 @@ for _command in (
 
 
 def run() -> NoReturn:
-    """Run the command. A person's mistake gives one line on stderr and an exit code, never a traceback.
-
-    With --json, errors are JSON too.
-
-    Raises:
-        SystemExit: with the exit code.
+    """Run the command, and exit with its code. A person's mistake gives one line on stderr and an exit code, never a
+    traceback. With --json, errors are JSON too.
     """
     from spec.cli.failures import FAULT, failure_of
 

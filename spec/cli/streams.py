@@ -127,14 +127,8 @@ def _text(raw: io.FileIO, like: TextIO | None) -> TextIO:
 
 
 def print_result(result: str, *, styled: bool = False) -> None:
-    """Write a result to stdout, or otherwise to stderr.
-
-    Args:
-        result: the text.
-        styled: whether it was made for this stdout (`spec.cli.streams`); if not, control characters are escaped.
-
-    Raises:
-        Unwritable: stdout did not take all of it.
+    """Write a result to stdout, or otherwise to stderr; Unwritable if stdout did not take all of it. Unless it was
+    `styled` for this stdout, control characters are escaped.
     """
     text = result if styled else escaped_lines(result)
     try:

@@ -151,11 +151,7 @@ def model_of_system(specification: Specification) -> ExplorerModel:
 
 
 def model_of_trace(followed: Validation) -> ExplorerModel:
-    """A trace, which may exceed bounds, and the states around it.
-
-    Args:
-        followed: a recorded trace that the specification has.
-    """
+    """A recorded trace that the specification has, which may exceed bounds, and the states around it."""
     replay, trace = followed.replay, followed.trace
     assert replay is not None, "the specification has the trace"
     assert trace is not None, "a replayed trace is complete"

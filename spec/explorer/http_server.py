@@ -49,11 +49,8 @@ class ExplorerServer(ThreadingTCPServer):
     allow_reuse_address = True
 
     def __init__(self, model: ExplorerModel, port: int = 0):
-        """Listen on this port, or on a free one.
-
-        Raises:
-            UsageError: the port is not available.
-            EvaluationFailed: an action raised in a state of the trace.
+        """Listen on this port, or on a free one. UsageError if the port is not available, EvaluationFailed if an
+        action raised in a state of the trace.
         """
         self.model = model
         self.first_page = page(

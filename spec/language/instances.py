@@ -111,11 +111,8 @@ class Instances(Sequence[Instance]):
         return {name: domain.unrank(code) for (name, domain), code in named}
 
     def number_of(self, values: Mapping[str, Any]) -> int:
-        """The number of the instance with these values of its parameters.
-
-        Raises:
-            OutOfDomain: a value is outside the domain of its parameter.
-            ValueError: the instance is left out.
+        """The number of the instance with these values of its parameters. OutOfDomain if a value is outside the
+        domain of its parameter, ValueError if the instance is left out.
         """
         number = 0
         for name, domain in self._domains.items():

@@ -148,12 +148,7 @@ class Sizes:
         return self._found[type_]
 
     def layout(self, type_: Any, of_key: Callable[[Any], Size] | None = None) -> Domain[Any] | MappingDomain:
-        """The layout of a variable.
-
-        Args:
-            type_: its type; `Total` or `Partial` for a mapping.
-            of_key: the size of a key's value, if keys differ.
-        """
+        """The layout of a variable; `of_key` is the size of a key's value, if keys differ."""
         kind = get_origin(type_)
         if kind not in (Total, Partial):
             if of_key is not None:
@@ -257,12 +252,9 @@ class Sizes:
 
 
 def types_in(annotated: Any, names: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The types in the annotations of a class's fields or a function's parameters.
-
-    The annotations are replaced by these types, because a process that receives the class may not know their names.
-
-    Raises:
-        SpecificationError: a name is unknown where they are defined.
+    """The types in the annotations of a class's fields or a function's parameters; SpecificationError if a name is
+    unknown where they are defined. They replace the annotations, because a process that receives the class may not
+    know their names.
     """
     try:
         found = get_type_hints(annotated, names, include_extras=True)

@@ -228,10 +228,8 @@ def values_are_anonymous() -> bool:
 
 @contextmanager
 def anonymity(hashed_as: int = 0) -> Iterator[AccessRecord]:
-    """Within this context `interchangeable` gives anonymous values. Yields their record, cleared at the start.
-
-    Args:
-        hashed_as: the index of the value, in each sort, whose hash all values of the sort share.
+    """Within this context `interchangeable` gives anonymous values. Yields their record, cleared at the start. All
+    values of a sort hash as its value with this index.
     """
     global _open, _hashed_as
     before, _hashed_as = _hashed_as, hashed_as

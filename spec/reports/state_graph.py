@@ -183,10 +183,7 @@ def graphml(graph: StateGraph) -> str:
 
 def aut(graph: StateGraph) -> str:
     """The graph in Aldebaran's format, for CADP, mCRL2 and LTSmin: a labelled transition system with one initial
-    state.
-
-    Raises:
-        UsageError: there are several initial nodes.
+    state. UsageError if there are several initial nodes.
     """
     if graph.initial != 1:
         raise UsageError(

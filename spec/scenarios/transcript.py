@@ -110,11 +110,7 @@ def lines_of(text: str, name: str, own: str | None = None) -> Iterator[Transcrip
 
 
 def conclusion(lines: Sequence[TranscriptLine]) -> str:
-    """The result of a whole transcript, in a sentence or two.
-
-    Args:
-        lines: all its lines, from `lines_of`.
-    """
+    """The result of a whole transcript, from all its lines, in a sentence or two."""
     replay = lines[-1].replay
     assert replay is not None
     done = sum(line.step is not None for line in lines)
@@ -132,12 +128,7 @@ def system_of(text: str) -> str:
 
 
 def run(path: Path, own: str | None = None) -> Replay:
-    """Replay the transcript in a file. `own` is as in `lines_of`.
-
-    Raises:
-        TranscriptError: the file is not a transcript.
-        TranscriptContradicted: the specification contradicts it.
-    """
+    """Replay the transcript in a file. `own` and errors are as in `lines_of`."""
     replay = None
     for line in lines_of(path.read_text(encoding="utf-8"), path.name, own):
         replay = line.replay

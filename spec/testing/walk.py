@@ -225,10 +225,8 @@ class Walk:
     def go(self, step: Step) -> Step:
         """Take an enabled step or an initial step; returns the step with the graph's own parameters.
 
-        Raises:
-            UsageError: the step is not enabled.
-            Violation: the step or the state after it breaks a property.
-            EvaluationFailed: a property raised, or an action that was tried in the state after the step.
+        UsageError if the step is not enabled; Violation if the step or the state after it breaks a property;
+        EvaluationFailed if a property raised, or an action that was tried in the state after the step.
         """
         __tracebackhide__ = True  # the specification failed; pytest need not show this code
         taken, found = self._taken(step)

@@ -44,12 +44,7 @@ class UnreadParameters:
             self.blocks.insert(0, (limit, block))
 
     def fails_until(self, number: int, raised: TracebackType | None) -> int:
-        """The number of the next instance that may not fail like this one.
-
-        Args:
-            number: the number of the instance.
-            raised: the traceback of the exception by which its guard failed.
-        """
+        """The number of the next instance that may not fail like this one, whose guard failed with this traceback."""
         while raised is not None and raised.tb_frame.f_code is not self._code:
             raised = raised.tb_next
         if raised is not None:

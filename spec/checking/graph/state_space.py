@@ -330,12 +330,7 @@ class StateSpace:
         return not self.steps[state].taken and not self.steps[state].closed
 
     def _ends(self, goal: Wanted) -> _Ends:
-        """The ends of runs to a goal.
-
-        Raises:
-            UsageError: the goal is not valid.
-            EvaluationFailed: the goal raised.
-        """
+        """The ends of runs to a goal. UsageError if the goal is not valid, EvaluationFailed if it raised."""
         model, number = self._model_with(goal)
         if model.properties[number].name == DEADLOCK:
             states = (at for state, at in self._numbers.items() if self._is_deadlock(state))

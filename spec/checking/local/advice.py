@@ -17,26 +17,16 @@ PATHS: Final = 1_000
 
 
 def advice(model: Model, rule: str, paths: int, states: int, reads: Iterable[int], opaque: str = "") -> str:
-    """Why most states were expanded in plain Python: an action or property took too many paths.
-
-    Args:
-        model: the model.
-        rule: the name of the action or property.
-        paths: the number of its paths, with all its instances.
-        states: the states in which they were taken.
-        reads: the slots that it read in some state, of the state or of the one before.
-        opaque: why it gets plain values; empty if it does not.
+    """Why most states were expanded in plain Python: with all its instances, this action or property took so many
+    paths in so many states. `reads` are the slots that it read in some state, of the state or of the one before.
     """
     why = f"it gets plain values: {opaque}" if opaque else f"it reads {_what(model, reads)}"
     return f"{MOSTLY_PLAIN}: {rule} took {paths:,} paths in {states:,} states: {why}"
 
 
 def price_of_opacity(paths: Mapping[str, int], opaque: Mapping[str, str]) -> str:
-    """What it costs that a rule gets plain values, although learning paid; empty if that is little.
-
-    Args:
-        paths: the paths of each action and property.
-        opaque: why some of them get plain values.
+    """What it costs that some rules get plain values, for these reasons, although learning paid; empty if that is
+    little.
     """
     rule = max(opaque, key=lambda each: paths.get(each, 0), default="")
     mine, every = paths.get(rule, 0), sum(paths.values())

@@ -163,12 +163,8 @@ def compiled(
     loads: Sequence[Load], kernels: Kernels, tell: Callable[[str], None], later: Sequence[Load] = ()
 ) -> float:
     """Load kernels, compiling them if necessary; returns the seconds of compiling, 0 if there was nothing to compile.
-
-    Args:
-        loads: select the kernels.
-        kernels: what they are compiled for.
-        tell: called repeatedly meanwhile with the current work.
-        later: kernels that are compiled in the background if others must be compiled.
+    Meanwhile `tell` is called repeatedly with the current work. If anything must be compiled, `later` is compiled in
+    the background.
     """
     if is_compiled(loads, kernels):
         return 0.0

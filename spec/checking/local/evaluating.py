@@ -50,11 +50,8 @@ class EvaluationView:
         return tuple(self.here.values), tuple(self.before.values)
 
     def put(self) -> None:
-        """Accept the assignments.
-
-        Raises:
-            OutOfCell: a value lies outside its domain.
-            SpecificationError: it is not a value that a state may have.
+        """Accept the assignments. OutOfCell if a value lies outside its domain, SpecificationError if it is not a
+        value that a state may have.
         """
         raise NotImplementedError
 

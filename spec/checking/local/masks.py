@@ -200,12 +200,8 @@ class Masks:
         return rows
 
     def _useful(self, rows: Mapping[Lookup, np.ndarray[Any, Any]]) -> list[Lookup]:
-        """The lookups, without those that hardly save a walk in some states, because others say the same.
-
-        Single groups are left out first.
-
-        Args:
-            rows: by lookup, its row for each of the states.
+        """The lookups, each with its row for each of the states, without those that hardly save a walk in some
+        states, because others say the same. Single groups are left out first.
         """
         found = [self.off[its.astype(np.int64)] for its in rows.values()]
         everything = ~np.zeros_like(found[0])
@@ -218,12 +214,8 @@ class Masks:
         return used
 
     def tune(self, useless: np.ndarray[Any, Any], surveyed: int, states: np.ndarray[Any, Any]) -> None:
-        """Add lookups that save useless walks, and leave out useless lookups.
-
-        Args:
-            useless: the groups that each useless walk reads, for some states.
-            surveyed: the number of these states.
-            states: states of the same level, an array of (states, words).
+        """Add lookups that save useless walks, and leave out useless lookups. Of so many states of a level, some are
+        given, with the groups that each useless walk reads.
         """
         width = np.array([group.width for group in self.groups], np.int64)
         left, many = np.unique(useless[useless != 0], return_counts=True)
@@ -245,10 +237,8 @@ class Masks:
 
 
 def _repeated(rows: Mapping[Lookup, np.ndarray[Any, Any]]) -> list[Lookup]:
-    """As many lookups as possible that together have the same rows in many states; none if they are too few.
-
-    Args:
-        rows: by lookup, its row for each state. No two lookups have a row in common.
+    """As many lookups as possible that together have the same rows in many states; none if they are too few. Each
+    lookup has its row for each state; no two have a row in common.
     """
     hashes = {lookup: splitmix.mixed(its) for lookup, its in rows.items()}
     together = np.bitwise_xor.reduce([*hashes.values()] or [np.zeros(0, np.uint64)])

@@ -92,13 +92,9 @@ class PlainExpander:
     def expand(
         self, packed: bytes, wanted: Sequence[int], found: LevelDiscoveries, coverage: Sequence[Coverage]
     ) -> list[Successor]:
-        """Take every step from a state, and return the successors that differ from it.
-
-        Args:
-            packed: the state.
-            wanted: the properties of steps to evaluate.
-            found: receives the discoveries; or the failure of an evaluation, which has no successors.
-            coverage: by action, counts its steps and the states in which it is enabled or bounded, but no new states.
+        """Take every step from a state, and return the successors that differ from it. Discoveries in these
+        properties of steps go to `found`, or the failure of an evaluation, which has no successors. `coverage`
+        counts, by action, its steps and the states in which it is enabled or bounded, but no new states.
         """
         state = self.unpack(packed)
         try:
@@ -128,16 +124,7 @@ class PlainExpander:
         return successors
 
     def judge(self, packed: bytes, wanted: Sequence[int], found: LevelDiscoveries) -> tuple[int, ...]:
-        """Evaluate properties in a state.
-
-        Args:
-            packed: the state.
-            wanted: the properties of states to evaluate.
-            found: receives the discoveries, and the failures of evaluations.
-
-        Returns:
-            The properties that are decided here or fail.
-        """
+        """Evaluate properties of states in a state; returns those that are decided here or fail."""
         state = self.unpack(packed)
         try:
             decided = self.model.found_in(state, wanted)

@@ -92,15 +92,11 @@ class Probe:
         """The mean number of new paths of the first states."""
 
     def pays(self, states: Sequence[Values], seconds: float, worked: float) -> bool:
-        """Whether learning is expected to pay; if asked again, with what was learned before.
+        """Whether learning is expected to pay; if asked again, with what was learned before. Some of the states,
+        which were found lately, are learned in about so many seconds.
 
         Tables need a path also for each instance whose parameters are in no state. It does not count as a path of the
         first states, because it is needed only once; but all of them must be affordable.
-
-        Args:
-            states: states that were found lately, some of which are learned.
-            seconds: about how long that may take.
-            worked: how long the search has lasted.
         """
         until = time.thread_time() + seconds
         chosen = Random(self._states).sample(states, min(SOME, len(states)))  # not the same ones when asked again
@@ -177,11 +173,8 @@ class Probe:
         return fmean(seconds)
 
     def learn(self, state: Values, until: float) -> Learned | None:
-        """Learn the paths of a state that are not known yet; None if this time has come first.
-
-        Raises:
-            EvaluationFailed: an evaluation gave two results.
-            OpaqueRuleFound: an action or property gave another result on lazy values than on plain ones.
+        """Learn the paths of a state that are not known yet; None if this time has come first. EvaluationFailed if an
+        evaluation gave two results, OpaqueRuleFound if lazy values gave another result than plain ones.
         """
         words = PackedState.of_values(self._model.layout, state).words
         registers = [*words, *words, self._recorder.no_step]

@@ -159,11 +159,8 @@ class Recorder:
         return registers[register] >> shift & mask
 
     def action(self, number: int, index: int, registers: Sequence[int]) -> Recorded:
-        """Record an instance of an action, in the state in the registers.
-
-        Raises:
-            EvaluationFailed: repeated, it gave another result.
-            OpaqueRuleFound: it gave another result on lazy values than on plain ones.
+        """Record an instance of an action, in the state in the registers. EvaluationFailed if, repeated, it gave
+        another result, OpaqueRuleFound if lazy values gave another result than plain ones.
         """
         return self._recorded(self._act(number, index), registers)
 

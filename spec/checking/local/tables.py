@@ -236,10 +236,8 @@ class DecisionTables:
 
     def learn(self, number: int, registers: Sequence[int]) -> None:
         """Evaluate a missing path of a table, with these words in the registers: the state, and the one before.
-
-        Raises:
-            EvaluationFailed: the recorded path contradicts an earlier one.
-            UsageError: it distinguishes interchangeable values.
+        EvaluationFailed if the path contradicts an earlier one, UsageError if it distinguishes interchangeable
+        values.
         """
         self.misses[number] += 1
         if self.outcome(number, registers) >= 0:

@@ -116,14 +116,9 @@ NOT_KEPT: Final = "nothing is kept; --run-dir DIR keeps a run, and TMPDIR says w
 
 @contextmanager
 def environment_failures(run_dir: Path | None, *others: type[Exception]) -> Iterator[None]:
-    """While this is open, a file that can no longer be written or read ends the exploration with `EnvironmentFailed`.
-
-    Args:
-        run_dir: the directory of the run; None if only temporary files are written.
-        others: other exceptions that mean a failed environment.
-
-    Raises:
-        EnvironmentFailed: a file or another part failed. It says how much is kept, and how to continue.
+    """While this is open, a file that can no longer be written or read, or one of the other exceptions, ends the
+    exploration with EnvironmentFailed. It says how much is kept in the run directory, if there is one, and how to
+    continue.
     """
     gives_way: tuple[type[Exception], ...] = (OSError, *others)
     try:

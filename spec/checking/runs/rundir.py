@@ -172,11 +172,8 @@ class RunDirectory:
 
     @classmethod
     def resume(cls, path: Path, identity: Identity, *, durable: bool = True) -> tuple[RunDirectory, list[Commit]]:
-        """Resume a run: its commits, after all files are verified and uncommitted files removed.
-
-        Raises:
-            UsageError: there is no run, it has another identity, or a file differs from its commit. Then the
-                directory is unchanged.
+        """Resume a run: its commits, after all files are verified and uncommitted files removed. UsageError if there
+        is no run, it has another identity, or a file differs from its commit; then the directory is unchanged.
         """
         found = cls.open(path, identity, durable=durable)
         commits = found.verified_commits()
@@ -189,15 +186,8 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path, identity: Identity | None = None, *, durable: bool = True) -> RunDirectory:
-        """An existing run, for reading.
-
-        Args:
-            path: its directory.
-            identity: the required identity, part by part; parts that are not given are not compared.
-            durable: see the field.
-
-        Raises:
-            UsageError: there is no run, or it has another identity.
+        """An existing run, for reading. Parts of the identity that are not given are not compared. UsageError if
+        there is no run, or it has another identity.
         """
         identity = _plain(identity or {})
         _require_own_files(path)

@@ -162,15 +162,9 @@ class Work(ABC):
         """Evaluate properties in the newest level, which is complete."""
 
     def compare(self, parts: Sequence[ManyStates], before: int, share: float) -> None:  # noqa: B027 - most learn paths
-        """Compare new states one by one, as `Symmetry.examine` does, if the work learns no paths.
-
-        Args:
-            parts: the states.
-            before: how many were compared before.
-            share: the fraction of the states compared in any case that is for these.
-
-        Raises:
-            UsageError: values are distinguished.
+        """Compare new states one by one, as `Symmetry.examine` does, if the work learns no paths; so many were
+        compared before. `share` is the fraction of the states compared in any case that is for these. UsageError if
+        values are distinguished.
         """
 
     def comparisons(self) -> ComparisonCounts:

@@ -77,10 +77,8 @@ class WorkerState:
         """Evaluate properties in the new states among the successors of a level, and write them to attempts.
 
         The successors come in blocks, each with the lowest action that leads to it, and belong to these buckets.
-        `compared` states were compared one by one before (`Symmetry.examine`).
-
-        Raises:
-            OutOfMemory: the new states do not fit.
+        `compared` states were compared one by one before (`Symmetry.examine`). OutOfMemory if the new states do not
+        fit.
         """
         new_states = np.zeros(len(self.work.model.actions), np.int64)
         visited_buckets = self.visited_buckets

@@ -231,14 +231,8 @@ class Symmetry:
 
     def examine(self, states: Sequence[int], always: int | None = None, *, counted: bool = True) -> None:
         """Compare some of the states of a level that are expanded one by one: those that `ALWAYS` and `RARELY` say.
-
-        Args:
-            states: the packed states, in order.
-            always: how many are compared if `AFFORDED` allows it; by default the rest of `ALWAYS`.
-            counted: whether to count the others as left out.
-
-        Raises:
-            UsageError: the steps or properties of a state distinguish the values.
+        If `AFFORDED` allows it, `always` of them, by default the rest of `ALWAYS`; the others count as left out, if
+        `counted`. UsageError if steps or properties of a state distinguish the values.
         """
         room = max(0, ALWAYS - len(self._examined)) if always is None else always
         left_out = 0
@@ -269,14 +263,8 @@ class Symmetry:
         return mixed(state % MASK) < MASK // (RARELY * self.renamings.repetitions)
 
     def spot_check(self, states: Iterable[bytes], distinct: int) -> None:
-        """Compare a few states of a level under permutations, besides learned paths.
-
-        Args:
-            states: a `packed.sample` of the level.
-            distinct: the number of all states so far.
-
-        Raises:
-            UsageError: the steps or properties of a state distinguish the values.
+        """Compare a few states of a level, a `packed.sample`, under permutations, besides learned paths. UsageError
+        if the steps or properties of a state distinguish the values.
         """
         for packed in sorted(states):
             if self._checked >= FIRST_CHECKED + distinct // CHECKED and self._evaluations >= CHECKS_AFFORDED:

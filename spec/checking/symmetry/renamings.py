@@ -372,13 +372,10 @@ class Renamings:
                     self.compare(Evaluation(OF_STEP, judged, index, after, state, (number, instance)), anonymously)
 
     def compare(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
-        """The outcome of an evaluation, if it is the same under other names.
+        """The outcome of an evaluation, if it is the same under other names; UsageError if it distinguishes values.
 
         It is compared with anonymous values, if `anonymously`, and under permutations. An evaluation that fails is
         not compared: the run ends with the failure.
-
-        Raises:
-            UsageError: it distinguishes values.
         """
         outcome = self._with_names.outcome(evaluation)
         if outcome[0] == FAILED:

@@ -242,13 +242,8 @@ def accesses(model: Model, path: Path) -> list[Access]:
 
 
 def needed(steps: Sequence[Access], sought: Collection[str]) -> list[bool]:
-    """For each step whether the final values of some cells depend on it: directly, or through later steps.
-
-    The last step always counts.
-
-    Args:
-        steps: the cells that they read and change.
-        sought: the names of the cells.
+    """For each step whether the final values of some cells depend on it: directly, or through later steps. The last
+    step always counts.
     """
     wanted, found = set(sought), list[bool]()
     for at in reversed(range(len(steps))):

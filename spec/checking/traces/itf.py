@@ -83,15 +83,9 @@ class RecordedTrace:
 
     @classmethod
     def along(cls, replay: Replay, decided: str = "", system: str = "") -> RecordedTrace:
-        """The run of a replay so far.
-
-        Args:
-            replay: the run.
-            decided: the property that its last state or step decides, if it ends with that.
-            system: its name on the command line; by default the name of the specification.
-
-        Raises:
-            UsageError: it has a constant that cannot be written.
+        """The run of a replay so far, whose last state or step decides this property, if it ends with that. `system`
+        is its name on the command line, by default that of the specification. UsageError if it has a constant that
+        cannot be written.
         """
         given, spelling = replay.model.specification, replay.model.spelling
         steps = [Step("init", {}), *replay.steps]
@@ -109,11 +103,7 @@ class RecordedTrace:
 
     @classmethod
     def read(cls, path: Path) -> RecordedTrace:
-        """The trace in a file.
-
-        Raises:
-            UsageError: it cannot be read, or it is not ITF of ours; with the place in it.
-        """
+        """The trace in a file; UsageError, with the place in it, if it cannot be read or is not ITF of ours."""
         try:
             text = path.read_text(encoding="utf-8-sig")
         except OSError as failure:

@@ -48,14 +48,8 @@ def changes_of_actor(actors: Sequence[str]) -> int:
 
 
 def fewest_changes_of_actor(model: Model, path: Path, *, last_stays: bool) -> Path:
-    """The same steps in an order with the fewest changes of actor; among equals, one most like the given order.
-
-    Bounds are ignored, as in a replay.
-
-    Args:
-        model: the model of the path.
-        path: the known path.
-        last_stays: whether its last step must be done last, from the same state.
+    """The same steps in an order with the fewest changes of actor; among equals, one most like the given order. If
+    `last_stays`, the last step is done last, from the same state. Bounds are ignored, as in a replay.
     """
     first, choices = path
     free = list(choices[:-1] if last_stays else choices)
@@ -146,15 +140,8 @@ Arrivals = Mapping[Values, list[tuple[Values, Choice]]]
 
 
 def fewest_changes_of_shortest(model: Model, path: Path, *, last_stays: bool) -> Path | None:
-    """Of all shortest paths from the same state to the same state, one with the fewest changes of actor.
-
-    Args:
-        model: the model of the path.
-        path: the known path.
-        last_stays: whether its last step must be done last, from the same state.
-
-    Returns:
-        None if the path is not one of the shortest, or there are too many states on the way.
+    """Of all shortest paths from the same state to the same state, one with the fewest changes of actor; None if the
+    path is not one of the shortest, or there are too many states on the way. `last_stays` is as above.
     """
     first, choices = path
     ahead, then = (choices[:-1], choices[-1:]) if last_stays else (choices, choices[:0])

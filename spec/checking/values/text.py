@@ -79,13 +79,8 @@ def spelling_of(
     text: Callable[[Any, Spelling], str],
     forms: Sequence[Callable[[Any, Spelling], Any]],
 ) -> Spelling:
-    """The spelling of a specification.
-
-    Args:
-        layout: of its states.
-        parameters: the domains of its actions' parameters.
-        text: writes a value. No two values of a place may look alike, except records that print themselves.
-        forms: each writes a value as JSON, under the same condition.
+    """The spelling of a specification: of its states, and of the parameters of its actions. No two values of a place
+    may look alike in the text or in a form of JSON, except records that print themselves.
     """
     spelling, leaves = (
         Spelling({}, {each.name: each.names for each in layout.variables.values()}, _members(layout)),

@@ -95,12 +95,8 @@ class Aggregate:
         return found
 
     def other_codes(self, result: int, known: Mapping[int, int], random: Random) -> dict[int, int] | None:
-        """Codes of its slots, chosen at random, with which it has this result; None if none were found.
-
-        Args:
-            result: the number of the result.
-            known: the codes that must stay, by slot.
-            random: makes the choices.
+        """Codes of its slots, chosen at random, with which it has the result of this number, and which include the
+        known codes; None if none were found.
         """
         chosen = {slot: known.get(slot, random.randrange(size)) for slot, size in self.sizes.items()}
         at = 0
@@ -199,11 +195,8 @@ class Aggregates:
         self._number_of: dict[Any, int | None] = {}
 
     def number_of(self, key: Hashable, make: Callable[[], Aggregate | None]) -> int | None:
-        """The number of an aggregate; None if reading slot by slot is not much worse.
-
-        Args:
-            key: what tells the aggregate from others.
-            make: makes it, if it is new.
+        """The number of an aggregate, told from others by its key and made if it is new; None if reading slot by slot
+        is not much worse.
         """
         if key not in self._number_of:
             made = make() if len(self._all) < MOST else None

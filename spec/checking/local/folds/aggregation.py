@@ -97,15 +97,9 @@ class Aggregation:
         body: Body | None = None,
         calls: Collection[str] = (),
     ) -> Any:
-        """The result of a builtin.
-
-        Args:
-            kind: the kind of aggregate.
-            builtin: what the author calls; it may be something else by the name of a builtin.
-            of: the iterable.
-            plainly: computes the same from the iterable, without aggregates.
-            body: says what an element contributes; without it, the element does.
-            calls: the members that the body calls.
+        """The result of a builtin; `plainly` computes the same from the iterable, without aggregates. The body says
+        what an element contributes; without it, the element does. What the author calls may be something else by the
+        name of a builtin.
         """
         seen = self._reads()
         if builtin is not BUILTINS[kind] or (seen.trying and not seen.within):  # no aggregate is known
@@ -128,16 +122,8 @@ class Aggregation:
     def accumulate(
         self, of: Any, step: Step, variables: tuple[Any, ...], calls: Collection[str]
     ) -> tuple[bool | None, Any]:
-        """How a loop ends.
-
-        Args:
-            of: the iterable.
-            step: a turn of the loop, given the element and the variables before.
-            variables: their values before the loop.
-            calls: the members that the step calls.
-
-        Returns:
-            True and the variables after it; or False and what it returns; or None twice if the loop must run.
+        """How a loop ends, if a step makes the variables from an element and the variables before: True and the
+        variables after it; or False and what it returns; or None twice if the loop must run.
         """
         seen = self._reads()
         assert isinstance(step, FunctionType)
@@ -344,11 +330,8 @@ class _Turn(NamedTuple):
 
 
 def _elements_of(of: Any, *, all_known: bool = True) -> list[_Element] | None:
-    """The possible elements of an iterable; None if these cannot be said without changing it.
-
-    Args:
-        of: the iterable.
-        all_known: whether to say so even if all are known.
+    """The possible elements of an iterable; None if these cannot be said without changing it, or if all are known,
+    unless `all_known`.
     """
     kind = type(of)
     if kind is LazySet:

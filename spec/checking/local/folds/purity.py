@@ -242,13 +242,9 @@ class Speculation:
     def members(
         self, of: Any, probe: Callable[[Any], Iterator[Any]], calls: Collection[str], holds: bool = True
     ) -> Any:
-        """What a fold iterates over, without elements that do not matter to it.
-
-        Args:
-            of: anything; all but a state's set remains as it is.
-            probe: a generator for one element, which yields something true if the element matters.
-            calls: the members that the probe calls.
-            holds: whether the probe says what the fold does.
+        """What a fold iterates over, without elements that do not matter to it. Anything but a state's set remains as
+        it is. The probe is a generator for one element, which yields something true if the element matters; it says
+        what the fold does only if it `holds`.
         """
         if type(of) is not LazySet or not holds:
             return of
