@@ -123,7 +123,7 @@ def of_system(specification: Specification, most: int = MOST) -> Explorer:
 
 
 def of_trace(followed: Validation, most: int = MOST) -> Explorer:
-    """The states of a trace, and the nearest states that a search reaches, `most` in all if the trace has not more.
-    The trace may exceed bounds. EvaluationFailed if an action raised.
+    """The states of a trace, and the nearest states that a search reaches: at most `most`, but always all of the
+    trace, which may exceed bounds. EvaluationFailed if an action raised.
     """
     return embedded(model_of_trace(followed), most)
