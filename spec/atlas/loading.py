@@ -56,7 +56,11 @@ def system_named(name: str) -> type[Specification]:
                 "specification of your own as path/to/file.py:Class or package.module:Class"
             )
         )
-    own = _specifications(module)
+    own = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Specification) and value.__module__ == module.__name__
+    ]
     if name.endswith(".py") and len(own) == 1:
         cls = own[0]
     found = getattr(module, one_meant(cls, own) or cls, None)
@@ -77,14 +81,6 @@ def system_to_follow(named: str, own: str | None) -> str:
             "name the specification yourself, --spec FILE:Class"
         )
     return named if own is None else own
-
-
-def _specifications(module: Any) -> list[str]:
-    return [
-        name
-        for name, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, Specification) and value.__module__ == module.__name__
-    ]
 
 
 def _module(name: str) -> Any:

@@ -82,7 +82,9 @@ def check(
     if accepted and (named or show is not None):
         raise UsageError("accept_vacuous: it has no effect with properties or show, under which nothing is vacuous")
     model = Model(subject, None if show is None else Goal.of(subject, show), folds)
-    accepted = _that_may_be_vacuous(model, accepted)
+    witnesses = [each.name for each in model.properties if each.kind == "sometimes"]
+    known = [*(each.name for each in model.actions), *witnesses]
+    accepted = tuple(_named(name, known, model, "action or witness") for name in accepted)
     _judge_the_first_state(model)
     bounds = arguments.as_bound("max_states", max_states), arguments.as_bound("max_depth", max_depth)
     options = Options(selected_numbers(model, named, deadlock), keep_going, *bounds, symmetry)
@@ -102,13 +104,6 @@ def check(
         on_progress(found.statistics)
     result = _result(model, options, found, chosen.name, bool(named), release, accepted)
     return replace(result, profile=profile_of(model, evaluating, found.learned)) if profile else result
-
-
-def _that_may_be_vacuous(model: Model, names: Iterable[str]) -> tuple[str, ...]:
-    """The actions and witnesses of these names; UsageError if one is neither."""
-    witnesses = [each.name for each in model.properties if each.kind == "sometimes"]
-    known = [*(each.name for each in model.actions), *witnesses]
-    return tuple(_named(name, known, model, "action or witness") for name in names)
 
 
 def _named(

@@ -207,12 +207,10 @@ class _Search:
         if time.perf_counter() >= self.look_again:
             self.on_progress(self.statistics(queue))
             self.look_again = time.perf_counter() + OFTEN
-            if self.budget.left < self.to_sort(unsorted) + room_to_grow(self.reached, SOON):
+            if self.budget.left < (unsorted * (2 * 8 + 32 + self.model.layout.width // 7)) + room_to_grow(
+                self.reached, SOON
+            ):
                 raise OutOfMemory
-
-    def to_sort(self, states: int) -> int:
-        """Bytes needed to sort so many states, each by its packed number."""
-        return states * (2 * 8 + 32 + self.model.layout.width // 7)
 
     def path_to(self, state: Values, number: int) -> Path:
         """The path to a state in which this property is decided."""

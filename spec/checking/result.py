@@ -300,20 +300,20 @@ class BaseResult(Report):
 
     def basis(self) -> Iterator[Line]:
         """Lines with the basis of the verdict: known records, figures, constants, and what is left out."""
-        yield from (*self._known(), *self._figures(), *self._compiled(), *self._restarted(), *self._held_for())
+        several = len(self.counterexamples) > 1
+        for each in self.known:
+            yield Line("  ", f"known: {f'{each.property} is ' if several else ''}{each}")
+        yield from self._figures()
+        if self.compile_seconds:
+            yield Line("  ", f"compiled before that, once on this machine, in {self.compile_seconds:.1f} s")
+        if self.opaque_rules:
+            names = ", ".join(self.opaque_rules)
+            yield Line("  ", f"began again: lazy values were found not to be safe in {names}")
+        yield from self._held_for()
 
     @abstractmethod
     def _figures(self) -> Iterator[Line]:
         """Lines with the statistics behind the verdict."""
-
-    def _compiled(self) -> Iterator[Line]:
-        if self.compile_seconds:
-            yield Line("  ", f"compiled before that, once on this machine, in {self.compile_seconds:.1f} s")
-
-    def _restarted(self) -> Iterator[Line]:
-        if self.opaque_rules:
-            names = ", ".join(self.opaque_rules)
-            yield Line("  ", f"began again: lazy values were found not to be safe in {names}")
 
     def _held_for(self) -> Iterator[Line]:
         if self.release is not None:
@@ -324,11 +324,6 @@ class BaseResult(Report):
             yield labelled("switches", _valuation(self.switches))
         if self.leaves_out:
             yield labelled("left out", self.leaves_out)
-
-    def _known(self) -> Iterator[Line]:
-        several = len(self.counterexamples) > 1
-        for each in self.known:
-            yield Line("  ", f"known: {f'{each.property} is ' if several else ''}{each}")
 
     def _judged(self) -> Iterator[Line]:
         for verdict, kind in VERDICTS.items():

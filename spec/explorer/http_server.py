@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
@@ -124,7 +123,9 @@ class ExplorerServer(ThreadingTCPServer):
             to = None if step.after is None else self._name(step.after)
             row: dict[str, Any] = model.enabled_step(state, step, to)._asdict()
             if step.after is not None:
-                row["values"] = _changed(values, model.values_of(step.after))
+                row["values"] = {
+                    name: value for name, value in model.values_of(step.after).items() if value != values[name]
+                }
                 row["views"] = model.sentences_of(step.after)
             exits.append(row)
         return {
@@ -133,10 +134,6 @@ class ExplorerServer(ThreadingTCPServer):
             "pictures": model.drawings_of(state),
             "exits": exits,
         }
-
-
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in after.items() if value != before[name]}
 
 
 class _RequestHandler(BaseHTTPRequestHandler):

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from spec.language.errors import SpecificationError, safe_repr
 
@@ -32,7 +32,7 @@ def listed(values: Iterable[T]) -> tuple[T, ...]:
     """The values of an ordered, finite iterable; SpecificationError if it has no order, or too many values."""
     if isinstance(values, str | bytes):
         raise refused(values, 'a string is one value: write one_of("..."), or one_of(*"...") for its characters')
-    if isinstance(values, AbstractSet) and not _is_ordered_view(values):
+    if isinstance(values, AbstractSet) and not isinstance(values, type({}.keys()) | type({}.items())):
         raise refused(values, f"a set has no order: {_GIVE}")
     if isinstance(values, Mapping):
         raise refused(values, "give its keys or its values; a variable that holds a mapping is mapping(...)")
@@ -68,8 +68,3 @@ def refused(values: object, hint: str) -> SpecificationError:
 def counted(number: int) -> str:
     """A number of any size, for a person to read."""
     return f"{number:,}" if number < 10**15 else f"about 2**{number.bit_length() - 1}"
-
-
-def _is_ordered_view(values: Any) -> bool:
-    """Whether this is a dictionary's keys or items."""
-    return isinstance(values, type({}.keys()) | type({}.items()))

@@ -147,7 +147,7 @@ class Ranges:
                 except refusal as refused:
                     on_refusal(refused)
                     codes = ()
-                if not self._needs(name):
+                if not (self._there[name][1] if name in self._there else ()):
                     known[name] = codes
             first, is_last = number * domain.size, at + 1 == len(parameters)
             if is_last:
@@ -158,9 +158,6 @@ class Ranges:
                 yield from following(at + 1, first + code, values)
 
         return following(0, 0, self._fixed)
-
-    def _needs(self, name: str) -> tuple[str, ...]:
-        return self._there[name][1] if name in self._there else ()
 
     def _codes(self, name: str, s: State, earlier: Mapping[str, Any]) -> Sequence[int]:
         """The values of this parameter that are there, by their numbers in its domain, in order."""

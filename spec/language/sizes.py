@@ -183,7 +183,9 @@ class Sizes:
             with _in(said[-1]):
                 return self.domain(Annotated[(plain, *said[:-1])] if len(said) > 1 else plain)
         if kind in UNIONS:
-            return self._union(parts)
+            some = [self.domain(part) for part in parts if part is not types.NoneType]
+            domain = some[0] if len(some) == 1 else either(*some)
+            return optional(domain) if len(some) < len(parts) else domain
         if kind is Literal:
             return one_of(*parts)
         if kind is frozenset or kind is AbstractSet:
@@ -207,11 +209,6 @@ class Sizes:
         if _is_record(type_):
             return self._record(type_, {})
         raise SpecificationError(_without_size(type_, kind))
-
-    def _union(self, parts: tuple[Any, ...]) -> Domain[Any]:
-        some = [self.domain(part) for part in parts if part is not types.NoneType]
-        domain = some[0] if len(some) == 1 else either(*some)
-        return optional(domain) if len(some) < len(parts) else domain
 
     def _record(self, cls: Any, narrowed: Mapping[str, Size]) -> Domain[Any]:
         """A record, field by field: narrowed here, narrowed everywhere, or as large as its type."""

@@ -151,7 +151,11 @@ class LocalEngine:
                 if found.ended == "memory" and self.overflow is not None:
                     found = search.handed_over(found, self.overflow, until_done)
             except KeyboardInterrupt:
-                found = search.interrupted() if search else _interrupted_before(model)
+                found = (
+                    search.interrupted()
+                    if search
+                    else Exploration("interrupted", BEFORE_FIRST.statistics, tuple(Coverage() for _ in model.actions))
+                )
         waited = search.waited if search else 0.0
         found = replace(found, compile_seconds=compile_seconds + waited)
         if directory is None:
@@ -198,11 +202,6 @@ def _initial_states(model: Model, symmetry: Symmetry | None, on_progress: OnProg
             on_progress(Statistics(0, number, number, number, now - began))
             look_again = now + OFTEN
     return np.array(words, np.uint64)
-
-
-def _interrupted_before(model: Model) -> Exploration:
-    """The result before the first state exists."""
-    return Exploration("interrupted", BEFORE_FIRST.statistics, tuple(Coverage() for _ in model.actions))
 
 
 class _Search:

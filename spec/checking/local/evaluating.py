@@ -115,7 +115,11 @@ class Judge:
     def __call__(self, view: EvaluationView) -> int:
         """The outcome."""
         try:
-            answer = self._asked_of(view)
+            answer = (
+                view.runnable(self.instance)(view.then, view.step(), view.s)
+                if self.over_steps
+                else view.bound(self.instance)()
+            )
         except NoStep:
             return FOUND
         except NotApplicable:
@@ -132,11 +136,6 @@ class Judge:
 
     def __str__(self) -> str:
         return self.rule
-
-    def _asked_of(self, view: EvaluationView) -> Any:
-        if self.over_steps:
-            return view.runnable(self.instance)(view.then, view.step(), view.s)
-        return view.bound(self.instance)()
 
 
 Evaluated = Act | Judge

@@ -10,7 +10,7 @@ same way with bitmap indexes: sets with one bit for each candidate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import Any, NamedTuple
 
@@ -134,7 +134,7 @@ class Masks:
 
     def _add(self, groups: tuple[int, ...], off: np.ndarray[Any, Any]) -> Lookup:
         """Add a lookup, with these sets of tables in its rows."""
-        self.lookups.append(Lookup(groups, _set_of(groups), self._used))
+        self.lookups.append(Lookup(groups, sum(1 << group for group in groups), self._used))
         self._used += len(off)
         self.off[self._used - len(off) : self._used] = off
         return self.lookups[-1]
@@ -253,13 +253,6 @@ def _single(values: np.ndarray[Any, Any]) -> int:
     """The number of values that occur once: their share estimates how often the next value is a new one."""
     _, times = np.unique(values, return_counts=True)
     return int((times == 1).sum())
-
-
-def _set_of(members: Iterable[int]) -> int:
-    bits = 0
-    for member in members:
-        bits |= 1 << member
-    return bits
 
 
 def _members(bits: int) -> Iterator[int]:

@@ -318,7 +318,7 @@ class Recorder:
                 self.model.opaque_rules.add(evaluate.rule)
                 raise OpaqueRuleFound(evaluate.rule) from None
             cause = self.why_not_repeated([evaluate.instance], DIFFERS)
-            raise EvaluationFailed(str(evaluate), cause, self._shown(registers)) from None
+            raise EvaluationFailed(str(evaluate), cause, self.model.show(self._state_in(registers))) from None
 
     def why_not_repeated(self, instances: Iterable[Instance], otherwise: str) -> str:
         """Why an evaluation of one of these, when repeated, gave another result.
@@ -331,9 +331,6 @@ class Recorder:
 
     def _error_in(self, evaluate: Evaluated, registers: Sequence[int]) -> str:
         return self.model.describe(evaluate, self._state_in(registers))
-
-    def _shown(self, registers: Sequence[int]) -> str:
-        return self.model.show(self._state_in(registers))
 
     def _state_in(self, registers: Sequence[int]) -> Values:
         layout = self.model.layout

@@ -104,7 +104,11 @@ class DecisionTables:
         """Why the model is too large for tables; then there is none, and every state is expanded without."""
         self.all: list[DecisionTable] = []
         if not self.too_large:
-            self.all += self._of_actions()
+            self.all += [
+                DecisionTable("action", number, index, instance)
+                for number, action in enumerate(self.model.actions)
+                for index, instance in enumerate(action.instances)
+            ]
         self.actions = len(self.all)
         if not self.too_large:
             self.all += self._of_properties("state", self.expander.in_states)
@@ -169,13 +173,6 @@ class DecisionTables:
         """The nodes on paths that are not in the copy yet."""
         self._copy = CompactCopy()
         self._compact = self._copied()
-
-    def _of_actions(self) -> list[DecisionTable]:
-        return [
-            DecisionTable("action", number, index, instance)
-            for number, action in enumerate(self.model.actions)
-            for index, instance in enumerate(action.instances)
-        ]
 
     def _of_properties(self, kind: str, numbers: Sequence[int]) -> list[DecisionTable]:
         return [

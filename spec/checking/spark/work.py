@@ -224,7 +224,10 @@ class CompiledWork(Work):
         report.merge(pool.found.in_steps)
         self._seeker.in_steps(reached.ranges_of(1), flags, decided, report)
         pool.complete()
-        self._tune(states)
+        self._expanded += len(states)  # now and then, tune the tables to the states on which they are used
+        if self._tunings and self._expanded >= self._tunings[0]:
+            self._tunings = [more for more in self._tunings if more > self._expanded]
+            self.tables.tune(states[:: max(1, len(states) // SAMPLE)])
         return reached.newest()
 
     def release(self) -> None:
@@ -244,13 +247,6 @@ class CompiledWork(Work):
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
         """The lowest predecessors of the targets among these states, see `Work`."""
         return self._seeker.predecessors(StateRanges.of(states), targets)
-
-    def _tune(self, states: Words) -> None:
-        """Now and then, tune the tables to the states on which they are used."""
-        self._expanded += len(states)
-        if self._tunings and self._expanded >= self._tunings[0]:
-            self._tunings = [more for more in self._tunings if more > self._expanded]
-            self.tables.tune(states[:: max(1, len(states) // SAMPLE)])
 
 
 def _spare(quota: MemoryQuota, words: int) -> Callable[[int], int]:

@@ -122,18 +122,13 @@ def parameters_in(written: str) -> tuple[str, dict[str, str]] | None:
 def _parted(inside: str) -> Iterator[str]:
     """The parts between the commas that are outside brackets."""
     depth = begin = 0
-    for at, letter in enumerate(_without_texts(inside)):
+    for at, letter in enumerate(_TEXT.sub(lambda text: " " * len(text[0]), inside)):
         depth += (letter in "([{") - (letter in ")]}")
         if letter == "," and not depth:
             yield inside[begin:at]
             begin = at + 1
     if inside[begin:].strip():
         yield inside[begin:]
-
-
-def _without_texts(inside: str) -> str:
-    """The same text, with blanks in place of quoted strings."""
-    return _TEXT.sub(lambda text: " " * len(text[0]), inside)
 
 
 def step_list(steps: Sequence[Step]) -> str:

@@ -132,7 +132,8 @@ class Source(NamedTuple):
         found: CodeType | None
         found = compile(module, code.co_filename, "exec", code.co_flags & _FUTURE, dont_inherit=True)
         for name in (around.name, self.cls, code.co_name):
-            found = next((each for each in _codes_in(found) if each.co_name == name), None)
+            consts = found.co_consts if found else ()
+            found = next((each for each in consts if isinstance(each, CodeType) and each.co_name == name), None)
         return found
 
 
@@ -189,10 +190,6 @@ def _functions_at(node: ast.AST, line: int, cls: str) -> Iterator[tuple[Scope, s
             yield each, cls
         if first <= line <= (getattr(each, "end_lineno", None) or line):
             yield from _functions_at(each, line, each.name if isinstance(each, ast.ClassDef) else cls)
-
-
-def _codes_in(code: CodeType | None) -> Iterator[CodeType]:
-    yield from (each for each in (code.co_consts if code else ()) if isinstance(each, CodeType))
 
 
 def _is_same(one: Any, other: Any) -> bool:
