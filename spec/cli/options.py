@@ -7,14 +7,11 @@ import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import click
 
 from spec.cli.streams import COLOURS
-
-if TYPE_CHECKING:
-    from spec.cli.streams import Colours
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -176,16 +173,12 @@ JUNIT = single_value(
 BRIEF = click.option("--brief", is_flag=True, help="Print traces in brief: fold steps that need not be followed.")
 
 
-def _keep_colours(context: click.Context, option: click.Parameter, colours: Colours) -> None:
-    context.meta["colours"] = colours
-
-
 COLOUR = single_value(
     "--color",
     type=click.Choice(COLOURS, case_sensitive=False),
     default="auto",
     expose_value=False,
-    callback=_keep_colours,
+    callback=lambda context, option, colours: context.meta.update(colours=colours),
     help="Colour the report; `auto` colours it on a terminal.",
 )
 OWN = single_value(

@@ -93,7 +93,11 @@ def replay(
         if release is not None or afterwards is not None:
             raise click.UsageError("--on and --afterwards are for an anomaly, not for a trace in a file")
         if form is None:
-            _follow(Path(what), own, as_json)
+            from spec.checking.traces.validate import validate
+
+            followed = replay_trace(Path(what), own, validate)
+            print_result(json.dumps(followed.to_json()) if as_json else str(followed))
+            sys.exit(followed.exit_code)
         if as_json:
             raise click.UsageError("--format and --json: choose one form for the trace")
         _print(Path(what), own, form)
@@ -170,15 +174,6 @@ def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: boo
         with writing(trace):
             RecordedTrace.along(replay, "", system_of(scenario.text)).write(trace)
     sys.exit(0)
-
-
-def _follow(path: Path, own: str | None, as_json: bool) -> NoReturn:
-    """Follow the trace in a file, print the outcome, and exit."""
-    from spec.checking.traces.validate import validate
-
-    followed = replay_trace(path, own, validate)
-    print_result(json.dumps(followed.to_json()) if as_json else str(followed))
-    sys.exit(followed.exit_code)
 
 
 def _print(path: Path, own: str | None, form: str) -> NoReturn:

@@ -74,7 +74,10 @@ class Action:
         return self._lanes(self.instances[number].parameters)
 
     def _lanes(self, values: Mapping[str, Any]) -> Lanes:
-        actor, receiver = (self._lane(lane, values) for lane in (self.actor, self.receiver))
+        actor, receiver = (
+            (lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane.format_map(values))
+            for lane in (self.actor, self.receiver)
+        )
         return Lanes(actor, receiver, *self._lane_parameters)
 
     @property
@@ -92,9 +95,6 @@ class Action:
         """The parameters that its lanes stand for; and the lanes that nothing else shows."""
         named = dict.fromkeys(name for lane in (self.actor, self.receiver) for name in self.parameters_in(lane))
         return tuple(named), ("" if self.is_of_its_part else self._unnamed(self.actor), self._unnamed(self.receiver))
-
-    def _lane(self, lane: str, values: Mapping[str, Any]) -> str:
-        return lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane.format_map(values)
 
     def parameters_in(self, lane: str) -> list[str]:
         """The parameters that a lane stands for; SpecificationError if the lane has something other than a parameter

@@ -21,10 +21,6 @@ ATTEMPTS: Final = 2_000_000
 """The most steps tried to find out which can be left out: some seconds."""
 
 
-def _silent(doing: str) -> None:
-    """Report nothing."""
-
-
 class Shrinking:
     """Shrinks paths that end where one property is broken.
 
@@ -35,7 +31,12 @@ class Shrinking:
     """
 
     def __init__(
-        self, model: Model, number: int, engine: Engine, max_states: int, tell: Callable[[str], None] = _silent
+        self,
+        model: Model,
+        number: int,
+        engine: Engine,
+        max_states: int,
+        tell: Callable[[str], None] = lambda doing: None,
     ):
         self.model, self.number, self.engine, self.max_states = model, number, engine, max_states
         self.tell = tell

@@ -189,7 +189,7 @@ class RunDirectory:
         """An existing run, for reading. Parts of the identity that are not given are not compared. UsageError if
         there is no run, or it has another identity.
         """
-        identity = _plain(identity or {})
+        identity = json.loads(json.dumps(identity or {}))  # as read back from a file, where tuples are lists
         _require_own_files(path)
         head = _read_json(path / "_run.json", f"{path} holds no run")
         if head.get("format") != FORMAT:
@@ -453,12 +453,6 @@ def difference(earlier: Identity, now: Identity) -> str:
 
 _CHANGES: Final = {"source": "the source of {}", "values": "the value of {}", "ranges": "the range of {}"}
 """Parts of an identity that are digests, or may be, and their names in messages."""
-
-
-def _plain(identity: Identity) -> Identity:
-    """The identity as read back from a file, where tuples are lists."""
-    plain: Identity = json.loads(json.dumps(identity))
-    return plain
 
 
 def _require_own_files(path: Path) -> None:

@@ -109,7 +109,8 @@ class SparkCluster:
             else:
                 self._session = self._given
             if not self._ours:
-                ship(self._session)
+                # The workers may lack our packages, or have another version.
+                self._session.addArtifacts(str(archive()), pyfile=True)
         return self._session
 
     @property
@@ -305,11 +306,6 @@ def _silent_at_death(session: SparkSession) -> SparkSession:
 
 def _not_of_py4j(record: logging.LogRecord) -> bool:
     return Path(record.pathname).parent.name != "py4j"
-
-
-def ship(session: SparkSession) -> None:
-    """Send our packages to the workers of a session, which may have none, or another version."""
-    session.addArtifacts(str(archive()), pyfile=True)
 
 
 @cache

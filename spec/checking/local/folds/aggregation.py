@@ -45,14 +45,6 @@ MOST_KNOWN: Final = 1_024
 """The most elements of a tuple or the like for which a body is tried."""
 
 
-def _greatest(partial: Any, value: Any) -> Any:
-    return value if partial is None or value > partial else partial
-
-
-def _least(partial: Any, value: Any) -> Any:
-    return value if partial is None or value < partial else partial
-
-
 def _distinct(partial: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
     """The distinct values, in order: the order in which a set is made may show when it is iterated over."""
     return partial if value in partial else (*partial, value)
@@ -60,8 +52,8 @@ def _distinct(partial: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
 
 KINDS: Final = {
     "sum": Kind(0, lambda partial, value: partial + value),
-    "max": Kind(None, _greatest),
-    "min": Kind(None, _least),
+    "max": Kind(None, lambda partial, value: value if partial is None or value > partial else partial),
+    "min": Kind(None, lambda partial, value: value if partial is None or value < partial else partial),
     "len": Kind(0, lambda partial, _: partial + 1),
     SIZE_OF_SET: Kind((), _distinct, len),
     "set": Kind((), _distinct),
