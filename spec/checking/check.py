@@ -20,7 +20,7 @@ from spec.language.errors import UsageError, one_meant
 from spec.language.specification import without_word
 
 CONTINUE_HINTS: Final[Mapping[str, str]] = {
-    "memory": "; --engine spark goes further, with its states on disk, and so does a larger --memory",
+    "memory": "; --engine spark goes further, with its states on disk, and so does a larger --memory"
 }
 """By bound: another engine or option that goes further."""
 

@@ -21,11 +21,7 @@ from spec.cli.streams import print_result
 @click.option("--every-edge", is_flag=True, help="Follow every edge: minutes for one broker.")
 @options.AS_JSON
 def conform(
-    chosen: options.SystemOptions,
-    max_states: int | None,
-    per_class: int | None,
-    every_edge: bool,
-    as_json: bool,
+    chosen: options.SystemOptions, max_states: int | None, per_class: int | None, every_edge: bool, as_json: bool
 ) -> None:
     """Follow paths of SYSTEM on a release's real KafkaControllers, step by step: `controller` one ZooKeeper request
     at a time, `partitions` one batch of requests at a time.

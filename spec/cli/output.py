@@ -116,11 +116,7 @@ def require_writable_trace(trace: Path | None, subject: Specification) -> None:
 
 
 def write_traces(
-    place: Path | None,
-    result: Result | Simulation,
-    subject: Specification,
-    system: str,
-    what: str = "counterexample",
+    place: Path | None, result: Result | Simulation, subject: Specification, system: str, what: str = "counterexample"
 ) -> None:
     """Write the first trace to a file, or every trace into a directory, under the name of its property.
 

@@ -57,10 +57,7 @@ class Instances(Sequence[Instance]):
     """
 
     def __init__(
-        self,
-        domains: Mapping[str, Domain[Any]],
-        run: Callable[..., Any],
-        untested: Callable[..., Any] | None = None,
+        self, domains: Mapping[str, Domain[Any]], run: Callable[..., Any], untested: Callable[..., Any] | None = None
     ):
         self._domains, self._run, self._untested = domains, run, untested
         self._numbers: Sequence[int] = range(prod(domain.size for domain in domains.values()))

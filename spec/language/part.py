@@ -407,12 +407,7 @@ class Part(Generic[S], metaclass=Body):
         return tuple(found)
 
     def _family(
-        self,
-        rule: str,
-        mark: Mark,
-        domains: Mapping[str, Domain[Any]],
-        instances: Instances,
-        ranges: Ranges | None,
+        self, rule: str, mark: Mark, domains: Mapping[str, Domain[Any]], instances: Instances, ranges: Ranges | None
     ) -> Iterator[Action]:
         """The actions of one rule, one for each value of a parameter."""
         parameter = mark.family

@@ -193,10 +193,7 @@ class Members:
     """A state in which each set, tuple or mapping is represented by the domain of its members."""
 
     def __init__(
-        self,
-        states: type[State],
-        variables: Mapping[str, tuple[str, Domain[Any] | MappingDomain]],
-        part: str = "",
+        self, states: type[State], variables: Mapping[str, tuple[str, Domain[Any] | MappingDomain]], part: str = ""
     ):
         self._states, self._variables, self._part = states, variables, part
 

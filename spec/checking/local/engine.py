@@ -126,13 +126,7 @@ class LocalEngine:
             directory, commits = None, list[Commit]()
             if self.run_dir is not None:
                 directory, commits = open_run(
-                    self.run_dir,
-                    model,
-                    options,
-                    until_done,
-                    resume=self.resume,
-                    buckets=self.buckets,
-                    again=again,
+                    self.run_dir, model, options, until_done, resume=self.resume, buckets=self.buckets, again=again
                 )
             until_done.enter_context(environment_failures(self.run_dir))
             threads = until_done.enter_context(ThreadPoolExecutor(self.workers))

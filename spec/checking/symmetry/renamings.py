@@ -124,9 +124,7 @@ class ComparisonCounts(NamedTuple):
     def besides(self, other: ComparisonCounts) -> ComparisonCounts:
         """The sum of both."""
         return ComparisonCounts(
-            self.states + other.states,
-            self.by_permutations | other.by_permutations,
-            self.left_out + other.left_out,
+            self.states + other.states, self.by_permutations | other.by_permutations, self.left_out + other.left_out
         )
 
 
