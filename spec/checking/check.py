@@ -14,7 +14,6 @@ from spec.checking.goal import Goal
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
 from spec.checking.result import ActionResult, LevelResult, PropertyResult, Result, profile_of
 from spec.checking.traces.paths import trace, traced_failures
-from spec.checking.traces.trace import Trace
 from spec.checking.watchdog import Watchdog
 from spec.language.errors import UsageError, one_meant
 from spec.language.specification import without_word
@@ -178,7 +177,7 @@ def _result(
     reported = broken if options.keep_going else broken[:1]
     never = _unreached(model, properties, actions, named)
     verdict, why = _verdict(model, found, broken, [text for name, text in never if name not in accepted])
-    specification = model.specification
+    specification, goal = model.specification, model.sought if model.sought in found.discoveries else None
     return Result(
         system=specification.name,
         constants=specification.values_of(switches=False),
@@ -195,7 +194,7 @@ def _result(
         properties=properties,
         actions=actions,
         counterexamples=tuple(trace(model, number, found.discoveries[number].path) for number in reported),
-        shown=_witness_traces(model, found),
+        shown=None if goal is None else trace(model, goal, found.discoveries[goal].path),
         leaves_out=specification.leaves_out,
         why=why,
         documentation=documentation(model),
@@ -206,8 +205,14 @@ def _result(
         wants_every_action=_wants_every_action(model, named),
         accept_vacuous=accepted,
         accepted=tuple(text for name, text in never if name in accepted) if found.ended == "complete" else (),
-        without_effect=_without_effect(model, found),
-        levels=tuple(map(_level, found.levels)),
+        without_effect=tuple(
+            action.name
+            for action, each in zip(model.actions, found.coverage, strict=True)
+            if each.taken and not each.changing and found.ended == "complete"
+        ),
+        levels=tuple(
+            LevelResult(each.depth, each.queue, each.distinct, each.generated, each.seconds) for each in found.levels
+        ),
         jobs=found.jobs,
         advice=found.advice,
         opaque_rules=tuple(sorted(model.opaque_rules)),
@@ -224,27 +229,8 @@ def documentation(model: Model) -> dict[str, str]:
     }
 
 
-def _level(complete: Statistics) -> LevelResult:
-    return LevelResult(complete.depth, complete.queue, complete.distinct, complete.generated, complete.seconds)
-
-
 def _wants_every_action(model: Model, named: bool) -> bool:
     return not named and model.goal is None
-
-
-def _witness_traces(model: Model, found: Exploration) -> Trace | None:
-    """The path to the goal, if it was found."""
-    if model.sought is None or model.sought not in found.discoveries:
-        return None
-    return trace(model, model.sought, found.discoveries[model.sought].path)
-
-
-def _without_effect(model: Model, found: Exploration) -> tuple[str, ...]:
-    """The actions that never changed anything, if everything was explored."""
-    if found.ended != "complete":
-        return ()
-    counts = zip(model.actions, found.coverage, strict=True)
-    return tuple(action.name for action, each in counts if each.taken and not each.changing)
 
 
 def _property(model: Model, number: int, found: Exploration) -> PropertyResult:

@@ -50,7 +50,12 @@ class Goal:
         action = action_meant(action, specification.actions)
         named = frozenset(each.name for each in specification.actions if action in (each.name, each.rule))
         if not named:
-            return cls(written, _predicate(specification, written))
+            try:
+                return cls(written, function_of(specification, written))
+            except NotKnown as wrong:
+                raise UsageError(_unknown(specification, written, wrong.name)) from None
+            except UsageError as wrong:
+                raise UsageError(f"{written} cannot be shown: {wrong}") from None
         if not parameters:
             return cls(written, actions=named)
         try:
@@ -94,16 +99,6 @@ def _is_taken(values: Mapping[str, Mapping[str, tuple[Any, ...]]], before: State
     return step.action in values and all(
         step.parameters[name] in those for name, those in values[step.action].items()
     )
-
-
-def _predicate(specification: Specification, written: str) -> Callable[[Specification, State], Any]:
-    """The predicate as a function; UsageError if it is not a predicate."""
-    try:
-        return function_of(specification, written)
-    except NotKnown as wrong:
-        raise UsageError(_unknown(specification, written, wrong.name)) from None
-    except UsageError as wrong:
-        raise UsageError(f"{written} cannot be shown: {wrong}") from None
 
 
 def _unknown(specification: Specification, written: str, name: str) -> str:

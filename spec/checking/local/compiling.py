@@ -12,9 +12,9 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from threading import get_ident
 from typing import Final, Literal, NamedTuple
 
@@ -152,7 +152,7 @@ def compile_alone(loads: Sequence[Load], kernels: Kernels) -> None:
 def is_compiled(loads: Sequence[Load], kernels: Kernels) -> bool:
     """Whether kernels are compiled; if so they are loaded."""
     try:
-        with _nothing_compiled():
+        with event.install_listener("numba:compile", _Refusing()):
             load(loads, kernels)
     except _NotCompiled:
         return False
@@ -202,7 +202,10 @@ class Compilation:
         if left := self._waiting + self._later:
             self._background.append(_process(left, self.kernels))
         for process in self._awaited + self._background:
-            _leave_in_background(process)
+            if process.poll() is None:  # it goes on, with less of the processor than others
+                with suppress(OSError):  # it has just ended
+                    os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+                _BACKGROUND[:] = [process, *(each for each in _BACKGROUND if each.poll() is None)]
 
     @property
     def seconds(self) -> float:
@@ -263,14 +266,6 @@ def _process(loads: Sequence[Load], kernels: Kernels) -> Process:
     )
 
 
-def _leave_in_background(process: Process) -> None:
-    """Let a process go on, with less of the processor than others."""
-    if process.poll() is None:
-        with suppress(OSError):  # it has just ended
-            os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
-        _BACKGROUND[:] = [process, *(each for each in _BACKGROUND if each.poll() is None)]
-
-
 def compile_progress(on_progress: OnProgress) -> Callable[[str], None]:
     """A function that reports work before the first state to `on_progress`."""
     return lambda doing: on_progress(Statistics(0, 0, 0, 0, 0.0, doing=doing))
@@ -293,10 +288,3 @@ class _Refusing(event.Listener):  # type: ignore[misc]
 
     def on_end(self, event: event.Event) -> None:
         """Nothing to do."""
-
-
-@contextmanager
-def _nothing_compiled() -> Iterator[None]:
-    """While this is open, code that would have to be compiled raises instead."""
-    with event.install_listener("numba:compile", _Refusing()):
-        yield

@@ -99,7 +99,12 @@ class Symmetry:
         """The packed states that were compared because they are expanded one by one."""
         self._evaluations = self._checked = 0
         """How many evaluations that took; and the number of states that were compared besides learned paths."""
-        self._require_listed()
+        rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
+        for rule in rules:
+            try:
+                within(rule.instances.size, rule.name, "instances")
+            except SpecificationError as wrong:
+                raise UsageError(f"--symmetry compares all instances: {wrong}") from None
         try:
             probes = self._prepare()
         except NotSymmetric as wrong:
@@ -108,15 +113,6 @@ class Symmetry:
             ) from None
         self.renamings = Renamings(model, self.sorts, probes, whole=self.order <= WHOLE_GROUP)
         self._examine_initial_states()
-
-    def _require_listed(self) -> None:
-        """Require that all instances can be compared; UsageError if a rule has too many."""
-        rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
-        for rule in rules:
-            try:
-                within(rule.instances.size, rule.name, "instances")
-            except SpecificationError as wrong:
-                raise UsageError(f"--symmetry compares all instances: {wrong}") from None
 
     def _telling(self, on_progress: OnProgress | None) -> Callable[[], None]:
         """A function that reports the current work, once it has taken a while."""

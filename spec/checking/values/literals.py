@@ -42,7 +42,11 @@ def literal(value: Any, name: Callable[[type], str] = class_name) -> str:
     if type(value) is tuple:
         return f"({', '.join(parts(value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, Enum):
-        return _member(value, name)
+        cls = name(type(value))
+        if value.name in type(value).__members__:
+            plain = value.name.isidentifier() and not iskeyword(value.name)
+            return f"{cls}.{value.name}" if plain else f"{cls}[{literal(value.name)}]"
+        return f"{cls}({literal(value.value)})"  # flags of several members, or of none
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
@@ -51,14 +55,6 @@ def literal(value: Any, name: Callable[[type], str] = class_name) -> str:
         name(type(value))  # its `repr` must be such an expression, with the class's name
     written = repr(value)
     return f'"{written[1:-1]}"' if type(value) is str and written[0] == "'" and '"' not in value else written
-
-
-def _member(value: Enum, name: Callable[[type], str]) -> str:
-    cls = name(type(value))
-    if value.name in type(value).__members__:
-        plain = value.name.isidentifier() and not iskeyword(value.name)
-        return f"{cls}.{value.name}" if plain else f"{cls}[{literal(value.name)}]"
-    return f"{cls}({literal(value.value)})"  # flags of several members, or of none
 
 
 class Imports:
