@@ -30,12 +30,12 @@ from spec.checking.exploration import (
     exploration_end,
     split_properties,
 )
-from spec.checking.local.advice import price_of_opacity
 from spec.checking.local.arrays import StateRanges
 from spec.checking.local.begun import Begun
 from spec.checking.local.compiling import EXPLORING, LATER, compile_progress, compiled, is_compiled, kernels_for
 from spec.checking.local.fold_samples import OF_A_LEVEL, FoldSamples
 from spec.checking.local.jit import Array
+from spec.checking.local.learning_budget import price_of_opacity
 from spec.checking.local.rows import size_of
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Final, NamedTuple
 
 from spec.checking.exploration import split_properties
-from spec.checking.local.advice import advice
+from spec.checking.local.learning_budget import advice
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.states.packed_state import PackedState

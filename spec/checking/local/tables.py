@@ -19,11 +19,11 @@ from typing import Any, Final
 import numpy as np
 
 from spec.checking.exploration import LearnedRule
-from spec.checking.local.advice import MOSTLY_PLAIN, advice
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.compact import Compact, CompactCopy
 from spec.checking.local.folds.aggregates import NOTHING, Graph
 from spec.checking.local.lazy import Copy, Writes
+from spec.checking.local.learning_budget import MOSTLY_PLAIN, advice
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits
 from spec.checking.local.outcomes import EFFECTS, USUAL
