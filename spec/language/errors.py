@@ -1,5 +1,4 @@
-"""Errors of specifications, arguments and the environment; and how their messages write names, values and other
-people's text.
+"""Errors of specifications, arguments and the environment, and what their messages quote.
 
 Names and values come from files, from a ZooKeeper, and from other people's specifications. A terminal obeys control
 characters in them: it moves its cursor, clears its screen, changes the direction of a line. XML allows no such
@@ -15,34 +14,6 @@ from collections.abc import Callable, Iterable
 from html import escape
 from importlib.util import find_spec
 from typing import Any, Final
-
-# Text from others.
-
-
-def escaped(line: str) -> str:
-    r"""A line in which every character is seen; a line end in it is escaped, too.
-
-    >>> print(escaped("\x1b[2Jann\u202e\n"), escaped("Zoë 李 \N{CAT}"))
-    \x1b[2Jann\u202e\n Zoë 李 🐈
-    """
-    if line.isprintable():
-        return line
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
-
-
-def escaped_lines(text: str) -> str:
-    """Several lines, each escaped."""
-    return "\n".join(map(escaped, text.split("\n")))
-
-
-def in_markup(line: str) -> str:
-    r"""A line as HTML and XML have it.
-
-    >>> in_markup("<b>\0")
-    '&lt;b&gt;\\x00'
-    """
-    return escape(escaped(line))
-
 
 # Errors.
 
@@ -191,6 +162,34 @@ class DoesNotExist(Disabled):
 
 class NotApplicable(BaseException):
     """The property or view does not apply to this state or step."""
+
+
+# Text from others.
+
+
+def escaped(line: str) -> str:
+    r"""A line in which every character is seen; a line end in it is escaped, too.
+
+    >>> print(escaped("\x1b[2Jann\u202e\n"), escaped("Zoë 李 \N{CAT}"))
+    \x1b[2Jann\u202e\n Zoë 李 🐈
+    """
+    if line.isprintable():
+        return line
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
+
+
+def escaped_lines(text: str) -> str:
+    """Several lines, each escaped."""
+    return "\n".join(map(escaped, text.split("\n")))
+
+
+def in_markup(line: str) -> str:
+    r"""A line as HTML and XML have it.
+
+    >>> in_markup("<b>\0")
+    '&lt;b&gt;\\x00'
+    """
+    return escape(escaped(line))
 
 
 # Names as people write them.

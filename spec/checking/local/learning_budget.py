@@ -1,11 +1,11 @@
-"""The time that learning may take: no search shall be much slower than in plain Python, however its paths multiply;
-and advice for a search that is slow all the same.
+"""The time that learning may take, and advice for a search that is slow all the same.
 
-Learning a path takes longer than evaluating an action once, and pays if later states follow the path. Whether they
-will is unknown. So learning is paid from what it has saved: each state that compiled code expanded saved the time of
-expanding it in plain Python. Where nearly every state takes paths of its own nothing is saved, and most states are
-expanded in plain Python; a share of that time is still spent on learning, because later levels may be different. The
-advice says which action or property takes too many paths, and why.
+No search shall be much slower than in plain Python, however its paths multiply. Learning a path takes longer than
+evaluating an action once, and pays if later states follow the path. Whether they will is unknown. So learning is paid
+from what it has saved: each state that compiled code expanded saved the time of expanding it in plain Python. Where
+nearly every state takes paths of its own nothing is saved, and most states are expanded in plain Python; a share of
+that time is still spent on learning, because later levels may be different. The advice says which action or property
+takes too many paths, and why.
 
 All seconds are those of the thread's clock, since on a busy machine both ways take longer.
 """

@@ -9,6 +9,8 @@ learns by itself; tables that two workers learned separately give the same resul
 learned as tables is worked on state by state, in plain Python.
 """
 
+# ruff: noqa: D102  (Work documents the methods)
+
 from __future__ import annotations
 
 import io
@@ -203,7 +205,6 @@ class CompiledWork(Work):
         return WorkerPool(self.tables, visited, 1, self._threads, self._quota.size)
 
     def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:
-        """Take every step from these states, see `Work`."""
         pool, reached, output = self._pool, self._reached, self._pool.workers[0].output
         self.release()
         try:
@@ -231,11 +232,9 @@ class CompiledWork(Work):
         return reached.newest()
 
     def release(self) -> None:
-        """Free the memory of the last expansion, see `Work`."""
         self._reached.empty()
 
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
-        """Evaluate properties in the newest level, see `Work`."""
         if self._judges is None or self._judges[0] is not visited:
             self._judges = visited, self._pool_over(visited)
         pool, newest = self._judges[1], visited.newest().unmarked
@@ -245,7 +244,6 @@ class CompiledWork(Work):
             self._seeker.in_states(newest, flags, report)
 
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
-        """The lowest predecessors of the targets among these states, see `Work`."""
         return self._seeker.predecessors(StateRanges.of(states), targets)
 
 
@@ -279,7 +277,6 @@ class PlainWork(Work):
         self._quota, self._expander = quota, PlainExpander(model, properties, symmetry)
 
     def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:
-        """Take every step from these states, see `Work`."""
         wanted = [number for number in self.in_steps if number not in decided]
         whole, report = report, Report.on_nothing(self.model)
         reached: dict[bytes, int] = {}
@@ -294,7 +291,6 @@ class PlainWork(Work):
         return MarkedRanges.of(words_of(reached, self.width), np.array(list(reached.values()), np.uint64))
 
     def judge(self, visited: Visited, decided: Collection[int], report: Report) -> None:
-        """Evaluate properties in the newest level until all are decided, see `Work`."""
         wanted = [number for number in self.in_states if number not in decided]
         for packed in sorted(bytes_of(visited.level(len(visited.levels)))):
             if not wanted:
@@ -303,11 +299,9 @@ class PlainWork(Work):
             wanted = [number for number in wanted if number not in found]
 
     def compare(self, parts: Sequence[ManyStates], before: int, share: float) -> None:
-        """Compare some of the states, see `Work`."""
         if self.symmetry is not None:
             states = sorted(int.from_bytes(each, "big") for part in parts for each in bytes_of(part[:]))
             self.symmetry.examine(states, int(max(0, ALWAYS - before) * share))
 
     def predecessors(self, states: Words, targets: Collection[bytes]) -> dict[bytes, Predecessor]:
-        """The lowest predecessors of the targets among these states, see `Work`."""
         return self._expander.predecessors(sorted(bytes_of(states)), targets)

@@ -1,5 +1,4 @@
-"""The group under which a model is symmetric: its permutations, their effect on packed states, and the least state of
-an orbit.
+"""The group under which a model is symmetric: permutations, their effect on states, and the least states of orbits.
 
 A group has every combination of permutations of its sorts of values. Its order is a product of factorials, so it can
 be counted without being listed. Two permutations of each sort generate it: one exchanges the first two values, the

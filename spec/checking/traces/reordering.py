@@ -1,5 +1,4 @@
-"""Other paths from the same state to the same state, with fewer changes of actor: the same steps in another order, or
-other steps.
+"""Other paths to the same state, with fewer changes of actor: the same steps in another order, or other steps.
 
 Independent steps can be done in any order, and an engine finds one such order. The easiest order for a reader lets
 each actor continue as long as it can. The search for another order uses only the steps of the path. It is exact as

@@ -1,5 +1,4 @@
-"""Domains of values with named parts: records and tuples of a fixed length, mappings, and what may be missing in
-them.
+"""Domains of values in parts: records, tuples and mappings; and of values that may be missing.
 
 The first are products of the domains of their parts. A mapping here is a value, as parameters and fields of records
 are; a variable that is a mapping is none: it has a layout, with a cell for each key. Where a value may be missing,
