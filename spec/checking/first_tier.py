@@ -66,11 +66,8 @@ class Progress(NamedTuple):
 
 
 class FirstTier:
-    """Explores with the reference engine for as long as that is worth it.
-
-    Args:
-        on_progress: called with statistics.
-        budget: of memory. If it is too small for compiled code, no other engine takes over.
+    """Explores with the reference engine for as long as that is worth it. If the budget of memory is too small for
+    compiled code, no other engine takes over.
     """
 
     def __init__(self, on_progress: OnProgress, budget: Budget):

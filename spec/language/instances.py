@@ -48,12 +48,8 @@ class Instance:
 
 
 class Instances(Sequence[Instance]):
-    """The instances of a rule, in order; each is made once, when it is first asked for.
-
-    Args:
-        domains: the domain of each parameter.
-        run: the method.
-        untested: see `Instance.untested`.
+    """The instances of a rule, in order; each is made once, when it is first asked for. Each parameter has a domain;
+    for `untested` see `Instance`.
     """
 
     def __init__(

@@ -48,12 +48,9 @@ class Present(NamedTuple):
 class Ranges:
     """The parameters of a rule, some of which range over part of a state.
 
-    Args:
-        whole: the specification or part, the `self` of the functions.
-        domains: the domain of each parameter; their order is that of the instances.
-        there: the function of each parameter that has one; it returns the collection of values. It is called only
-            for values of earlier parameters that are there.
-        certain: the parameters whose functions return only values of the domain.
+    `whole` is the specification or part, the `self` of the functions. The order of the domains is that of the
+    instances. A function in `there` returns the collection of a parameter's values; it is called only for values of
+    earlier parameters that are there. The functions of `certain` parameters return only values of the domain.
     """
 
     def __init__(

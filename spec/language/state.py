@@ -29,11 +29,8 @@ Values = tuple[Any, ...]
 
 
 class Layout:
-    """The cells of a specification's state, in the order of its variables' declaration, and their slots.
-
-    Args:
-        domains: the description and the domain of each variable.
-        states: the class of the `s` that actions and properties receive.
+    """The cells of a specification's state, in the order of its variables' declaration, and their slots. `states` is
+    the class of the `s` that actions and properties receive.
     """
 
     def __init__(

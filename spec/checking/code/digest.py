@@ -47,14 +47,8 @@ class _Result(NamedTuple):
 
 
 class Digest:
-    """What some values hold.
-
-    Args:
-        values: the values by name.
-        is_authors: whether a class, or a function, is the author's.
-
-    Raises:
-        CannotTell: a value cannot be compared.
+    """What some values, given by name, hold; CannotTell if one cannot be compared. `is_authors` tells a class or a
+    function of the author's from others.
     """
 
     def __init__(self, values: Mapping[Hashable, Any], is_authors: Callable[[Any], bool]):

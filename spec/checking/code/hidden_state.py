@@ -56,14 +56,9 @@ class Rule(NamedTuple):
 
 
 class HiddenState:
-    """Everything besides the state that the rules of a specification read.
-
-    Args:
-        specification: the specification; nothing is inspected and compared if it is ours.
-        inspects: whether to do so nevertheless.
-
-    Raises:
-        SpecificationError: they may not use some of it, or it cannot be told whether it changes.
+    """Everything besides the state that the rules of a specification read. If the specification is ours, nothing is
+    inspected and compared, unless `inspects`. SpecificationError if they may not use some of it, or it cannot be told
+    whether it changes.
     """
 
     def __init__(self, specification: Specification, inspects: bool = False):

@@ -21,11 +21,9 @@ READS_ALL: Final = {"locals", "vars", "eval", "exec", "dir", "_getframe", "curre
 
 
 class UnreadParameters:
-    """The parameters of an action that its method reads last, and where it first reads them.
-
-    Args:
-        method: the method, perhaps with values for other parameters; None if instances are not numbered by these.
-        sizes: the number of values of each parameter, in the order that numbers the instances.
+    """The parameters of an action that its method reads last, and where it first reads them. The method may have
+    values for other parameters; it is None if instances are not numbered by these. The sizes of the parameters are in
+    the order that numbers the instances.
     """
 
     def __init__(self, method: Callable[..., Any] | None, sizes: Mapping[str, int]):

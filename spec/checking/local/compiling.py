@@ -176,14 +176,10 @@ def compiled(
 
 
 class Compilation:
-    """A compilation of kernels in other processes, two at once where there are two cores.
+    """A compilation of kernels in other processes, two at once where there are two cores, those first that take
+    longest. `later` is compiled after these, and not awaited.
 
     If the `with` statement ends first, they go on in the background: the next search will need the same kernels.
-
-    Args:
-        loads: select the kernels, those first that take longest.
-        kernels: what they are compiled for.
-        later: kernels that are compiled after these, and not awaited.
     """
 
     def __init__(self, loads: Sequence[Load], kernels: Kernels, later: Sequence[Load] = ()):

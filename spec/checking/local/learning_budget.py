@@ -31,12 +31,8 @@ SHARE: Final = 0.2
 
 
 class LearningBudget:
-    """Decides whether missing paths are learned, or the states that need them are expanded in plain Python.
-
-    Args:
-        learns: whether anything can be learned.
-        repetitions: how often everything is evaluated. With symmetry it is repeated under other names, be it learned
-            or expanded in plain Python.
+    """Decides whether missing paths are learned, if anything can be, or the states that need them are expanded in
+    plain Python. With symmetry everything is evaluated repeatedly, under other names, be it learned or expanded.
     """
 
     def __init__(self, *, learns: bool = True, repetitions: int = 1) -> None:

@@ -77,11 +77,8 @@ class Refuted(Exception):
 
 
 class PlainComparison:
-    """Repeats recorded evaluations on plain values.
-
-    Args:
-        step_slot: the number of the slot with the action of a step; the slots of the present state come first, then
-            those of the state before.
+    """Repeats recorded evaluations on plain values. The slots of the present state come first, then those of the
+    state before, then that with the action of a step.
     """
 
     def __init__(self, model: Model, step_slot: int):

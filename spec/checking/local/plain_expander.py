@@ -38,11 +38,8 @@ class PlainFindings(NamedTuple):
 
 
 class PlainExpander:
-    """Expands packed states of a model, and evaluates properties in them.
-
-    Args:
-        properties: the numbers of those to check.
-        symmetry: gives the representatives of orbits; without it states represent themselves.
+    """Expands packed states of a model, and evaluates properties with these numbers in them. Without symmetry states
+    represent themselves.
     """
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):

@@ -86,10 +86,8 @@ class GrowingArray:
 
 
 class DecisionTables:
-    """Everything learned about a model so far.
-
-    Args:
-        symmetry: replaces successors by their orbits, and compares learned paths; without it states stay as they are.
+    """Everything learned about a model so far. Symmetry replaces successors by their orbits, and compares learned
+    paths.
     """
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):

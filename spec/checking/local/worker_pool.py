@@ -99,11 +99,8 @@ class Worker:
 
 
 class WorkerPool:
-    """Workers over one visited set, with the same tables.
-
-    Args:
-        budget: decides whether missing paths are learned.
-        memory: bytes for everything together.
+    """Workers over one visited set, with the same tables, and so much memory for everything together. The budget
+    decides whether missing paths are learned.
     """
 
     def __init__(

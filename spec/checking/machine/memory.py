@@ -33,13 +33,9 @@ class OutOfMemory(Exception):
 
 
 class Budget:
-    """The memory that this process may take, including processes that it starts, if they keep to their quotas.
-
-    Args:
-        size: in bytes; by default the memory taken already, and half of the machine's remaining memory.
-
-    Raises:
-        UsageError: the machine does not have as much.
+    """The memory that this process may take, in bytes, including processes that it starts, if they keep to their
+    quotas; by default the memory taken already, and half of the machine's remaining memory. UsageError if the machine
+    does not have as much.
     """
 
     def __init__(self, size: int | None = None):

@@ -22,12 +22,8 @@ ATTEMPTS: Final = 2_000_000
 
 
 class Shrinking:
-    """Shrinks paths that end where one property is broken.
-
-    Args:
-        engine: looks for shorter paths.
-        max_states: its bound on states.
-        tell: called with the engine's work before it explores, see `Statistics.doing`.
+    """Shrinks paths that end where one property is broken. The engine looks for shorter paths among so many states,
+    and tells what it does before it explores, see `Statistics.doing`.
     """
 
     def __init__(

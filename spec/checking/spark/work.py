@@ -116,10 +116,8 @@ class Report(LevelDiscoveries):
 
 
 class Work(ABC):
-    """Expands packed states of a model, and evaluates properties in them.
-
-    Args:
-        symmetry: gives the representatives of orbits; without it states represent themselves.
+    """Expands packed states of a model, and evaluates properties in them. Without symmetry states represent
+    themselves.
     """
 
     is_plain = False
@@ -182,11 +180,7 @@ class Work(ABC):
 
 
 class CompiledWork(Work):
-    """A model that is learned while it is explored.
-
-    Args:
-        quota: of memory, for this whole process.
-    """
+    """A model that is learned while it is explored; the quota of memory is for this whole process."""
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None, quota: MemoryQuota):
         super().__init__(model, properties, symmetry)
@@ -264,11 +258,7 @@ OFTEN = 64
 
 
 class PlainWork(Work):
-    """A model that runs as it is written.
-
-    Args:
-        quota: of memory, for this whole process.
-    """
+    """A model that runs as it is written; the quota of memory is for this whole process."""
 
     is_plain = True
 

@@ -137,11 +137,7 @@ class Codes:
 
 
 class Permuted:
-    """The effect of a permutation on packed states.
-
-    Args:
-        images: by slot.
-    """
+    """The effect of a permutation on packed states, given the image of each slot."""
 
     def __init__(self, layout: Layout, images: Sequence[Image]):
         self._codes = Codes(layout)

@@ -77,14 +77,8 @@ def is_listed(sorts: Sorts) -> bool:
 
 
 class Symmetry:
-    """The orbits of a model's states, for these properties.
-
-    Args:
-        on_progress: called with the current work, if preparations take long.
-
-    Raises:
-        UsageError: the model has no interchangeable values, or too many, or its domains or initial states distinguish
-            them.
+    """The orbits of a model's states, for these properties. UsageError if the model has no interchangeable values, or
+    too many, or its domains or initial states distinguish them.
     """
 
     def __init__(self, model: Model, properties: Sequence[int], on_progress: OnProgress | None = None):

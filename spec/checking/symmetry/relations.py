@@ -44,15 +44,9 @@ class MovingSlot(NamedTuple):
 
 
 class Relations:
-    """The facts of the states of a model.
-
-    Args:
-        sizes: the number of values of each sort; values are numbered consecutively, sort after sort.
-        generated_by: the images under each permutation of `group.generators`.
-        report: called now and then, since this may take long.
-
-    Raises:
-        UsageError: the tables would have more than PLACES places.
+    """The facts of the states of a model. Values are numbered consecutively, sort after sort. The images are those
+    under each permutation of `group.generators`. `report` is called now and then, since this may take long.
+    UsageError if the tables would have more than PLACES places.
     """
 
     def __init__(

@@ -140,12 +140,9 @@ class _NoStep:
 
 
 class _RenamedEvaluation:
-    """One way of naming values: evaluates on a model with windows of its own.
-
-    Args:
-        hashed_as: the number of the value as which the model's anonymous values hash; None if they have their names.
-        probe: permutes an evaluation before it is done; None for no permutation.
-        alone: the model with each of its actions alone.
+    """One way of naming values: evaluates on a model with windows of its own, and on the model with each of its
+    actions alone. Anonymous values hash as the value of this number, unless it is None. The probe permutes an
+    evaluation before it is done.
     """
 
     def __init__(self, model: Model, hashed_as: int | None, probe: Probe | None, alone: Sequence[Model] = ()):
@@ -270,12 +267,7 @@ class _RenamedEvaluation:
 
 
 class Renamings:
-    """Compares evaluations of a model.
-
-    Args:
-        probes: the permutations to try.
-        whole: whether these are the whole group without the identity.
-    """
+    """Compares evaluations of a model under these permutations, which may be the whole group without the identity."""
 
     def __init__(self, model: Model, sorts: Sorts, probes: Sequence[Probe], *, whole: bool):
         self.model, self.sorts, self.probes, self.whole = model, sorts, tuple(probes), whole

@@ -58,10 +58,8 @@ def literal(value: Any, name: Callable[[type], str] = class_name) -> str:
 
 
 class Imports:
-    """The imports of a program, and its names for them. If a name is taken already, its module is written too.
-
-    Args:
-        taken: names that mean something else in the program.
+    """The imports of a program, and its names for them, which differ from the taken ones. If a name is taken already,
+    its module is written too.
     """
 
     def __init__(self, *taken: str):

@@ -66,12 +66,7 @@ class Node(NamedTuple):
 
 
 class Aggregate:
-    """The graph of an aggregate.
-
-    Args:
-        nodes: each before those to which it leads.
-        results: the results.
-    """
+    """The graph of an aggregate: its nodes, each before those to which it leads, and its results."""
 
     def __init__(self, nodes: tuple[Node, ...], results: tuple[Any, ...]):
         self.nodes, self.results = nodes, results
@@ -182,11 +177,8 @@ def slots_of(contribution: Contribution) -> Iterator[int]:
 
 
 class Aggregates:
-    """The aggregates of a specification, which are numbered after all slots.
-
-    Args:
-        first: the number of the first one.
-        codes: by slot, how many codes it may have whatever others have; 0 if that depends on others.
+    """The aggregates of a specification, which are numbered after all slots, from `first` on. `codes` says how many
+    codes a slot may have whatever others have; 0 if that depends on others.
     """
 
     def __init__(self, first: int, codes: Sequence[int] = ()):

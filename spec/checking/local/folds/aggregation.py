@@ -67,12 +67,8 @@ BUILTINS: Final[dict[str, Any]] = {
 
 
 class Aggregation:
-    """Aggregates what bodies make of elements.
-
-    Args:
-        purity: tells which bodies may be tried.
-        aggregates: numbers the aggregates.
-        reads: what the present evaluation has read.
+    """Aggregates what bodies make of elements. `purity` tells which bodies may be tried, `reads` what the present
+    evaluation has read.
     """
 
     def __init__(self, purity: Purity, aggregates: Aggregates, reads: Callable[[], ReadSlots]):

@@ -110,11 +110,7 @@ def called_members(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
 
 
 class Purity:
-    """Tells which probes are pure.
-
-    Args:
-        node_of: finds the syntax tree of a function; None if its source is not known.
-    """
+    """Tells which probes are pure. `node_of` finds the syntax tree of a function; None if its source is not known."""
 
     def __init__(self, reachable: Reachable, node_of: Callable[[FunctionType], ast.AST | None]):
         self._reachable, self._node_of = reachable, node_of

@@ -38,12 +38,8 @@ from spec.language import part
 
 
 class Twins:
-    """The twins of a specification's functions, made when they are first asked for.
-
-    Args:
-        reachable: finds the functions that a function may run.
-        aggregates: receives the aggregates that twins read.
-        reads: what the present evaluation has read.
+    """The twins of a specification's functions, made when they are first asked for. They read aggregates; `reads` is
+    what the present evaluation has read.
     """
 
     def __init__(self, reachable: Reachable, aggregates: Aggregates, reads: Callable[[], ReadSlots]):
