@@ -169,14 +169,8 @@ class CellRow:
         self.looked_at: set[int] | None = None
 
     def write(self, at: int, value: Any, name: str, by: int = 0, again: bool = False) -> None:
-        """Assign to a cell of the variable with this name.
-
-        Args:
-            at: the cell.
-            value: its new value.
-            name: of the variable.
-            by: the `id` of the mapping through which it is assigned.
-            again: record the assignment even if the value is the same.
+        """Assign to a cell of the variable with this name, through the mapping with this `id`; record the assignment
+        even if the value is the same, if `again`.
         """
         if self.writer is None:
             raise SpecificationError(f"{name} is assigned: only actions and `initial` may change the state")

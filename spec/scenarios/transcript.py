@@ -85,17 +85,10 @@ class TranscriptLine(NamedTuple):
 
 
 def lines_of(text: str, name: str, own: str | None = None) -> Iterator[TranscriptLine]:
-    """Replay a transcript, line by line.
+    """Replay a transcript, line by line, on the user's own specification, if any; else only on a system of kafkaspec,
+    since a transcript must not run code. Messages of errors have its name.
 
-    Args:
-        text: the transcript.
-        name: its name in error messages.
-        own: the specification on which to replay it. By default only a system of kafkaspec is allowed, since a
-            transcript must not run code.
-
-    Raises:
-        TranscriptError: the text is not a transcript.
-        TranscriptContradicted: the specification contradicts it.
+    TranscriptError if the text is not a transcript, TranscriptContradicted if the specification contradicts it.
     """
     story, number = _Story(own), 0
     try:

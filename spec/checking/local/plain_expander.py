@@ -61,16 +61,9 @@ class PlainExpander:
     def explore(
         self, states: Iterable[bytes], decided: Collection[int], found: PlainFindings, *, acting: bool
     ) -> tuple[dict[bytes, int], tuple[Coverage, ...]]:
-        """Evaluate properties in these states and, if acting, take every step from them.
-
-        Args:
-            states: some states of a level.
-            decided: properties that are not evaluated.
-            found: receives discoveries and failures.
-            acting: whether to take steps.
-
-        Returns:
-            The successors, each with the first action that leads to it; and the counts of each action.
+        """Evaluate properties in some states of a level, except the decided ones, and, if `acting`, take every step
+        from them; `found` receives discoveries and failures. Returns the successors, each with the first action that
+        leads to it, and the counts of each action.
         """
         in_states = [number for number in self.in_states if number not in decided]
         in_steps = [number for number in self.in_steps if number not in decided]

@@ -273,16 +273,9 @@ class WorkerPool:
         self._deliver()
 
     def sweep(self, decided: Collection[int], on_progress: Callable[[], None], *, acting: bool = True) -> Array:
-        """Judge the newest complete level, and give the next level the successors of its states.
-
-        Args:
-            decided: the properties that are not evaluated.
-            on_progress: called now and then.
-            acting: whether to take steps.
-
-        Returns:
-            A flag for each table, see `WorkerOutput.flags`. The states that were expanded in plain Python set none:
-            their discoveries are in `found`.
+        """Judge the newest complete level, except by the decided properties; if `acting`, give the next level the
+        successors of its states. Returns a flag for each table, see `WorkerOutput.flags`. The states that were
+        expanded in plain Python set none: their discoveries are in `found`.
         """
         self.decided, self.acting = decided, acting
         self._begin(self.visited.newest(), self.tables.live(decided, acting))

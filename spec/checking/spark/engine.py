@@ -275,11 +275,9 @@ class _Search:
     def commit(self, before: Commit, report: Report) -> Commit:
         """Commit the level after this one.
 
-        Raises:
-            EvaluationFailed: an evaluation failed; with the shortest path there.
-            OutOfMemory: a part of the level did not fit.
-            UsageError: interchangeable values are distinguished.
-            SpecificationError: values that actions and properties read besides the state have changed.
+        EvaluationFailed, with the shortest path there, if an evaluation failed; OutOfMemory if a part of the level
+        did not fit; UsageError if interchangeable values are distinguished; SpecificationError if values that actions
+        and properties read besides the state have changed.
         """
         if report.refused:
             raise UsageError(report.refused)

@@ -132,15 +132,12 @@ class SparkCluster:
         return self._allotment.work if self._ours else None
 
     def run(self, job: Callable[[SparkSession], T], tick: Callable[[], None]) -> T:
-        """The result of a job. Meanwhile `tick` is called now and then.
+        """The result of a job. Meanwhile `tick` is called now and then. It runs in a thread of its own: Ctrl-C must
+        not interrupt a conversation with Java, which would not recover.
 
-        It runs in a thread of its own: Ctrl-C must not interrupt a conversation with Java, which would not recover.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C was pressed, and the job is cancelled.
-            OutOfMemory: Java's heap was too small.
-            SparkFailed: Java, a worker or a disk of theirs has failed.
-            RuntimeError: Spark has given up for another reason; with its first line.
+        KeyboardInterrupt if Ctrl-C was pressed, and the job is cancelled; OutOfMemory if Java's heap was too small;
+        SparkFailed if Java, a worker or a disk of theirs has failed; RuntimeError, with its first line, if Spark has
+        given up for another reason.
         """
         session, outcome, ended = self.session, Future[T](), SimpleQueue[None]()
         mark, cancel = _marking(session)

@@ -146,12 +146,10 @@ class Work(ABC):
     @abstractmethod
     def expand(self, states: Words, decided: Collection[int], report: Report) -> MarkedRanges:
         """Take every step from these states, and return the successors; they are valid until the next call.
+        OutOfMemory if there are too many states; fewer might fit.
 
         Each successor has the action declared first that leads to it. Successors that are among the states themselves
         may be left out: they are not new. After a failure the successors do not matter.
-
-        Raises:
-            OutOfMemory: there are too many states; fewer might fit.
         """
 
     def release(self) -> None:  # noqa: B027 - there may be nothing to free

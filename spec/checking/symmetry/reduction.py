@@ -172,14 +172,12 @@ class Symmetry:
     # Traces.
 
     def concrete(self, orbits: Sequence[Values], number: int, end: int = 0) -> Path:
-        """A path of the model itself through the orbits with these representatives, from an initial state.
+        """A path of the model itself through the orbits with these representatives, from an initial state; UsageError
+        if there is none, so something distinguishes the values.
 
         Each step takes the first action, in order of declaration, that leads to the next orbit, and its first
         instance. If `number` is a property of steps, one more step decides it and leads into the orbit of `end`,
         packed, or out of the domains. If it is a property of states, the last state decides it.
-
-        Raises:
-            UsageError: there is no such path, so something distinguishes the values.
         """
         state, choices = self._through(orbits)
         properties = self.model.properties

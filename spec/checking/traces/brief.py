@@ -126,11 +126,8 @@ class Brief(Report):
 
 
 def brief(specification: SpecificationOrClass, trace: Trace) -> Brief:
-    """The brief form of a trace of a specification.
-
-    Raises:
-        UsageError: it is not a trace of the specification.
-        EvaluationFailed: an action or a property raised.
+    """The brief form of a trace of a specification. UsageError if it is no such trace, EvaluationFailed if an action
+    or a property raised.
     """
     replay = _reordered(_done(specification, trace, [each.step for each in trace.steps]), trace)
     model, run = replay.model, replay.run

@@ -66,15 +66,8 @@ class RecordedTrace:
 
     @classmethod
     def of(cls, specification: SpecificationOrClass, trace: Trace, system: str = "") -> RecordedTrace:
-        """The trace of a specification.
-
-        Args:
-            specification: the specification of the trace.
-            trace: a counterexample, a witness or a run.
-            system: its name on the command line; by default the name of the specification.
-
-        Raises:
-            UsageError: it has a constant that cannot be written.
+        """The trace of a specification: a counterexample, a witness or a run. `system` is its name on the command
+        line, by default that of the specification. UsageError if it has a constant that cannot be written.
         """
         replay = Replay(specification, trace.initial, judging=[trace.broken])
         for each in trace.steps:

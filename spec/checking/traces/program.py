@@ -17,11 +17,8 @@ from spec.language.words import Step
 
 
 def program(specification: SpecificationOrClass, trace: Trace) -> str:
-    """The program of a trace of a specification.
-
-    Raises:
-        UsageError: it is not a trace of the specification, or a program cannot import or write what it would need.
-        EvaluationFailed: an action or a property raised.
+    """The program of a trace of a specification. UsageError if it is no such trace, or a program cannot import or
+    write what it would need; EvaluationFailed if an action or a property raised.
     """
     replay = Replay(specification, trace.initial, judging=[trace.broken])
     for each in trace.steps:

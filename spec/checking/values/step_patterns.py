@@ -55,15 +55,9 @@ def action_meant(written: str, actions: Iterable[Action]) -> str:
 
 
 def matching_steps(actions: Iterable[Action], name: str | None, parameters: Mapping[str, str]) -> list[StepPattern]:
-    """The steps of an action that have these parameters, as a pattern for each action.
-
-    Args:
-        actions: all actions.
-        name: of the action, or of the rule that describes several; None for every action.
-        parameters: values as in a trace, or as in Python; parameters that are not given may have any value.
-
-    Raises:
-        UsageError: there are none, or a parameter has too many values to look for one of them.
+    """The steps of the action or rule of this name, by default of every action, that have these parameters, as a
+    pattern for each action. Values are written as in a trace, or as in Python; parameters that are not given may have
+    any value. UsageError if there are none, or a parameter has too many values to look for one of them.
     """
     known = list(actions)
     name = name and action_meant(name, known)
