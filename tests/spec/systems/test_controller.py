@@ -34,6 +34,7 @@ from tests.spec.systems.faults import (
     Unversioned,
 )
 from tests.statemachines.controllers import but_for
+from tests.tiers import long_unless
 
 check = partial(checking.check, engine="local")
 """The local engine from the start: these explorations are too large to begin in plain Python."""
@@ -624,18 +625,13 @@ MUTANTS: list[tuple[Specification, str, int]] = [
 ]
 
 
-def takes_long(mutant: Specification, states: int) -> bool:
-    """The test is long: two brokers reach many states first."""
-    return bool(mutant.valuation["brokers"] > 1 and states > 21)
-
-
 @pytest.mark.parametrize(
     ("mutant", "property_", "states"),
     [
         pytest.param(
             *(mutant, name, states),
             id=f"{type(mutant).__name__}-{name}",
-            marks=[pytest.mark.long] * takes_long(mutant, states),
+            marks=[pytest.mark.long] * (states > 8),
         )
         for mutant, name, states in MUTANTS
     ],
@@ -718,17 +714,14 @@ def test_the_threads_and_the_election_changed_with_these_releases() -> None:
 
 @pytest.mark.parametrize(
     "release",
-    [
-        *("0.10.1", "0.10.2", "1.1", "2.1", "2.2", "3.9"),
-        pytest.param("1.0", marks=pytest.mark.long),  # states of five words, which would compile new kernels
-    ],
+    long_unless({"0.10.1", "3.9"}.__contains__, ("0.10.1", "0.10.2", "1.0", "1.1", "2.1", "2.2", "3.9")),
 )
 def test_each_release_breaks_something(release: str) -> None:
     """Without the proposals, even the newest."""
     assert check(ControllerLife.of(**ControllerLife.releases[release])).verdict == "violated"
 
 
-@pytest.mark.parametrize("release", ["1.1", "2.1", "2.2", "3.9"])
+@pytest.mark.parametrize("release", long_unless("3.9".__eq__, ["1.1", "2.1", "2.2", "3.9"]))
 def test_with_the_proposals_one_broker_satisfies_all_properties(release: str) -> None:
     """Since 1.1 a single broker needs no more than the proposals."""
     alone = {**ControllerLife.releases[release], **PROPOSED, "brokers": 1, "max_queued_events": 5, "state_writes": 1}
@@ -755,7 +748,7 @@ def test_a_session_that_ends_in_its_election_makes_a_ghost_in_0_10_1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "states"), [("0.10.1", 23), ("0.10.2", 23), pytest.param("1.0", 19, marks=pytest.mark.long)]
+    ("release", "states"), long_unless(lambda case: case[0] == "0.10.2", [("0.10.1", 23), ("0.10.2", 23), ("1.0", 19)])
 )
 def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str, states: int) -> None:
     """B20 with a single broker: its own increment makes the retry fail, and the failure is swallowed."""
@@ -767,7 +760,9 @@ def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str,
     assert check(checked, properties=["epoch_unique"]).verdict == "holds"
 
 
-@pytest.mark.parametrize(("release", "states"), [("0.10.1", 23), ("0.10.2", 23), ("1.0", 17)])
+@pytest.mark.parametrize(
+    ("release", "states"), long_unless(lambda case: case[0] == "0.10.2", [("0.10.1", 23), ("0.10.2", 23), ("1.0", 17)])
+)
 def test_a_request_crosses_sessions_until_1_0(release: str, states: int) -> None:
     """B3: read in one session and written in the next, when the broker is no longer controller."""
     result = check(before(release, max_queued_events=8), properties=["writes_in_its_session"])

@@ -23,6 +23,7 @@ from tests.spec.systems.faults import (
     Unchecked,
     Unversioned,
 )
+from tests.tiers import long_unless
 
 
 def steps(result: Result) -> list[str]:
@@ -72,6 +73,7 @@ def test_with_the_failure_swallowed_two_failovers_have_one_epoch() -> None:
     assert "BADVERSION: logged and swallowed" in result.counterexample.steps[-1].sentences[0]
 
 
+@pytest.mark.long
 def test_with_three_brokers_two_losers_swallow_the_failure() -> None:
     """Both continue with the epoch before the first one, one state sooner."""
     result = check(ControllerElection.of(brokers=3, epoch_update="cas_swallowed", crashes=False))
@@ -136,7 +138,9 @@ MUTANTS: list[tuple[Specification, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("mutant", "property_"), MUTANTS, ids=[f"{type(mutant).__name__}-{name}" for mutant, name in MUTANTS]
+    ("mutant", "property_"),
+    long_unless(lambda case: case[1] in {"epoch_unique", "zk.one_shot"}, MUTANTS),
+    ids=[f"{type(mutant).__name__}-{name}" for mutant, name in MUTANTS],
 )
 def test_a_mutant_breaks_its_property(mutant: Specification, property_: str) -> None:
     """And at most type_ok besides, if a value leaves its domain on the way."""
@@ -179,7 +183,7 @@ def test_the_requests_are_those_of_the_design(epoch_update: str, only_here: set[
 @pytest.mark.parametrize(
     "faults",
     [
-        {"crashes": False},
+        pytest.param({"crashes": False}, marks=pytest.mark.long),
         pytest.param({"operator_deletes": False}, marks=pytest.mark.long),
         {"brokers": 1},
         pytest.param({"elections": 1}, marks=pytest.mark.long),

@@ -27,6 +27,7 @@ from spec.systems.topic_deletion import TopicDeletion
 from spec.testing import Violation, as_state_machine
 from statemachines.controller.agenda import ControllerStep
 from tests.spec.testing.running import failure_of, run
+from tests.tiers import long_unless
 
 
 class TwoControllers(ControllerElection[Cluster]):
@@ -146,7 +147,7 @@ def test_its_code_treats_lazy_values_as_plain_ones(name: str) -> None:
     assert opaque(Model(MACHINES[name].sound)) == {}
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", long_unless({"controller", "replication"}.__contains__, MACHINES))
 def test_the_system_without_fault_holds(name: str) -> None:
     """And the fault breaks one of its properties."""
     sound, _, breaks, _ = MACHINES[name]
@@ -154,7 +155,7 @@ def test_the_system_without_fault_holds(name: str) -> None:
     run(as_state_machine(sound), max_examples=15, stateful_step_count=40, phases=[Phase.generate])
 
 
-@pytest.mark.parametrize("name", MACHINES)
+@pytest.mark.parametrize("name", long_unless({"control-requests", "replication"}.__contains__, MACHINES))
 def test_a_planted_fault_is_found(name: str) -> None:
     """By its property, in the fewest steps."""
     _, faulty, breaks, steps = MACHINES[name]
