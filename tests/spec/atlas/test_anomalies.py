@@ -399,7 +399,9 @@ def test_the_property_holds_before_the_introducing_change(name: str) -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        pytest.param(each, id=each.id, marks=() if each.size in SMALL and each.id not in TWO_SECONDS else pytest.mark.long)
+        pytest.param(
+            each, id=each.id, marks=() if each.size in SMALL and each.id not in TWO_SECONDS else pytest.mark.long
+        )
         for each in EVERY
     ],
 )

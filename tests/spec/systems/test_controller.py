@@ -748,7 +748,8 @@ def test_a_session_that_ends_in_its_election_makes_a_ghost_in_0_10_1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "states"), long_unless(lambda case: case[0] == "0.10.2", [("0.10.1", 23), ("0.10.2", 23), ("1.0", 19)])
+    ("release", "states"),
+    long_unless(lambda case: case[0] == "0.10.2", [("0.10.1", 23), ("0.10.2", 23), ("1.0", 19)]),
 )
 def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str, states: int) -> None:
     """B20 with a single broker: its own increment makes the retry fail, and the failure is swallowed."""
@@ -761,7 +762,8 @@ def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str,
 
 
 @pytest.mark.parametrize(
-    ("release", "states"), long_unless(lambda case: case[0] == "0.10.2", [("0.10.1", 23), ("0.10.2", 23), ("1.0", 17)])
+    ("release", "states"),
+    long_unless(lambda case: case[0] == "0.10.2", [("0.10.1", 23), ("0.10.2", 23), ("1.0", 17)]),
 )
 def test_a_request_crosses_sessions_until_1_0(release: str, states: int) -> None:
     """B3: read in one session and written in the next, when the broker is no longer controller."""
