@@ -200,6 +200,7 @@ def test_the_sdist_holds_the_project(dist: Path) -> None:
     assert held - added == {name for name in sources() if not name.startswith(".")} - added
 
 
+@pytest.mark.long
 def test_the_sdist_builds_the_wheel_of_the_checkout(source: Path, wheel: Path, tmp_path: Path) -> None:
     """Byte by byte the same files."""
     build(source, tmp_path, "--wheel")

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.gallery.exploring import Explored, Figures, checked, explored, figures
+from tests.gallery.exploring import ENGINES, Explored, Figures, checked, explored, figures
 
-ENGINES = ["reference", "local"]
 State = tuple[tuple[int, ...], tuple[tuple[int, int], ...], frozenset[tuple[Any, ...]]]
 """The highest ballot of each acceptor, its last vote, and all messages; -1 is no ballot."""
 

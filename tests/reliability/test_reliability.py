@@ -139,12 +139,14 @@ def repeatable(moment: Moment) -> str:
     return f"{moment}, MOMENTS_SEED={SEED}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "local"], ids=repeatable)
 def test_a_stopped_local_run_can_be_resumed(moment: Moment, tmp_path: Path) -> None:
     """Some moments, drawn anew each time."""
     go_through(moment, tmp_path / "run")
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "spark"], ids=repeatable)
 def test_a_stopped_spark_run_can_be_resumed(moment: Moment, tmp_path: Path, session: SparkSession) -> None:
@@ -152,6 +154,7 @@ def test_a_stopped_spark_run_can_be_resumed(moment: Moment, tmp_path: Path, sess
     go_through(moment, tmp_path / "run", session)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_processes_to_kill_are_found(session: SparkSession, tmp_path: Path) -> None:
     """A computing worker and the JVM. If their names were wrong, no test would stop anything."""

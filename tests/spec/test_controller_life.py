@@ -140,6 +140,7 @@ def test_another_design_has_other_changes(release: str, changed: dict[str, Any])
     assert set(transitions_with({**ControllerLife.releases[release], **changed})) != set(transitions(release))
 
 
+@pytest.mark.long
 def test_another_table_has_other_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A changed row changes the result."""
     before = set(transitions("3.9"))

@@ -427,6 +427,7 @@ def test_spark_has_no_profile() -> None:
         check(Counters(), engine="spark", profile=True)
 
 
+@pytest.mark.long
 def test_a_search_in_plain_python_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """It names the rule with the most paths, and the variable that it reads."""
     monkeypatch.setattr("spec.checking.local.learning_budget.ALLOWANCE", 0)

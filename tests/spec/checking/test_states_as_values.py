@@ -127,6 +127,7 @@ class OneBoxes(Boxes, Specification[BoxesState]):
     """The boxes alone."""
 
 
+@pytest.mark.long
 def test_mappings_and_states_are_values_on_every_engine(tmp_path: Path) -> None:
     """Each engine sees the values that were read."""
     assert check(OneBoxes(), engine="reference").verdict == "holds"

@@ -903,6 +903,7 @@ def begun(*arguments: str, stderr: int = subprocess.PIPE, command: str = "check"
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("number", "options"),
     [
@@ -951,6 +952,7 @@ def test_a_terminal_gets_a_progress_line() -> None:
     assert "queued" not in out
 
 
+@pytest.mark.long
 def test_a_terminal_that_closes_interrupts_the_run() -> None:
     """It exits 130 as after Ctrl-C, though its output has no reader; its levels are kept."""
     terminal, theirs = pty.openpty()

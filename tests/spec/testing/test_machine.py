@@ -180,6 +180,7 @@ def test_dependent_events_are_shrunk_together() -> None:
     assert len(failure_of(as_state_machine(system)).steps) == shortest.length - 1
 
 
+@pytest.mark.long
 def test_failures_beyond_the_look_ahead_are_shrunk() -> None:
     """In a large system, every step of the program is necessary."""
     system = Crowd()
@@ -398,6 +399,7 @@ def test_class_names_are_the_same_in_every_process() -> None:
     assert "Sets_" in printed.pop()
 
 
+@pytest.mark.long
 def test_the_machine_runs_under_pytest(tmp_path: Path) -> None:
     """`.TestCase` is collected, a failure prints its program, and the statistics list the events."""
     (tmp_path / "test_lock.py").write_text(

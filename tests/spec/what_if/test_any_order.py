@@ -239,7 +239,9 @@ def renamed(
 @pytest.mark.parametrize(
     ("order", "events", "release", "unclean"),
     [
-        ((1, 0), (Crash(0), Return(0), Crash(1), AnotherController()), "3.9", False),
+        pytest.param(
+            *((1, 0), (Crash(0), Return(0), Crash(1), AnotherController()), "3.9", False), marks=pytest.mark.long
+        ),
         ((1, 0), (Shutdown(0), Return(0), Crash(1)), "2.2", True),
         pytest.param(
             (1, 0), (Crash(0), Return(0), ElectPreferred(), AnotherController()), "3.9", False, marks=pytest.mark.long
@@ -574,7 +576,9 @@ class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
     ("begun", "events", "release"),
     [
         (status(1, 2), (Crash(1), Return(1), Crash(2)), "3.9"),
-        (status(1, 2), (Crash(1), Return(1), Crash(2), AnotherController()), "3.9"),
+        pytest.param(
+            *(status(1, 2), (Crash(1), Return(1), Crash(2), AnotherController()), "3.9"), marks=pytest.mark.long
+        ),
         (status(1, 2), (Shutdown(1), Crash(2)), "3.9"),
         (status(1, 2), (Crash(1), Return(1), ElectPreferred()), "3.9"),
         (status(1, 2, isr=(1,)), (AllowUnclean(), Crash(1), Return(1), Crash(2)), "2.2"),
