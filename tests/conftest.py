@@ -20,6 +20,7 @@ from hypothesis import Phase, settings
 from spec.kafka.java import java as find_java
 from spec.language import UsageError
 from tests import spark_classes
+from tests.processor_time import ProcessorTime
 from tests.sharing import ByServer, scope, turn
 
 if TYPE_CHECKING:
@@ -60,6 +61,11 @@ spark_classes.share()
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI", "").lower() == "true" else "dev")
 )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The summary says what the run has cost."""
+    config.pluginmanager.register(ProcessorTime())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -20,6 +20,8 @@ from statemachines.releases import Release
 from tests.kafka.receiver_comparison import KafkaReceivers
 
 RELEASE = "3.9.1"
+SHORT = {RELEASE, "1.0.2"}
+"""The releases that `make test` runs: the newest, and the newest in which an idle controller is compared."""
 WITH_FUNCTIONS = [each for each in releases() if Release(each) >= Release("0.11.0.0")]
 """The releases whose functions are called; of 0.10 only the state machines run."""
 
@@ -29,6 +31,16 @@ RealControllers: TypeAlias = Callable[[str], PathRunner]
 """Returns the control plane of a release."""
 Receivers: TypeAlias = Callable[[str], KafkaReceivers]
 """Returns the receiving brokers of a release."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that start Java of another release are long: each takes seconds to start."""
+    for item in items:
+        if {"real_controllers", "receivers", "stepped"} & {*getattr(item, "fixturenames", ())}:
+            release = item.callspec.params.get("release", RELEASE) if hasattr(item, "callspec") else RELEASE
+            if release not in SHORT:
+                item.add_marker(pytest.mark.long)
 
 
 @contextmanager

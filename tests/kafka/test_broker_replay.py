@@ -55,6 +55,7 @@ def asked(*arguments: str, **environment: str) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("processes")
 def test_k1_is_reproduced_on_brokers(tmp_path: Path) -> None:
     """On 3.9.1: step by step with the broker's log, and at the end there is no controller."""

@@ -65,6 +65,7 @@ def test_channels_equal_kafkas(receiver: KafkaReceivers, first_seed: int) -> Non
     agreed(receiver, first_seed, 50)
 
 
+@pytest.mark.long
 def test_channels_equal_kafkas_in_an_older_release(receivers: Receivers, first_seed: int) -> None:
     """The same."""
     print(f"seed {first_seed}")

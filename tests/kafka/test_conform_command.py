@@ -38,6 +38,7 @@ def test_conforming_exits_0() -> None:
     assert (output["differences"], output["vanished"]) == ([], {})
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kafka")
 def test_a_deviation_is_printed() -> None:
     """The observed and the specified value, the path, and exit code 12."""

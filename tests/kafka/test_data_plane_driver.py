@@ -163,6 +163,7 @@ def test_a_follower_ahead_of_its_leader(stepped: Stepped, release: str, unclean:
     assert ("halted" in ends, values(steps[-1], 2)) == ((False, []) if unclean else (True, ["m0"]))
 
 
+@pytest.mark.long
 @each_release
 def test_the_same_again(stepped: Stepped, release: str) -> None:
     """A case has one outcome; a connection that is lost leaves nothing behind."""
