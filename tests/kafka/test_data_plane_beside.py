@@ -18,7 +18,7 @@ from statemachines.changes.replicating import ReplicationDesign
 from tests.kafka.conftest import RELEASE, of_each_release
 from tests.kafka.data_plane_drawing import Drawing
 
-FEW: Final = 30
+FEW: Final = 15
 """In `make test`, of the newest release."""
 CASES: Final = 300
 """Enough to contradict each rule turned round."""

@@ -14,6 +14,8 @@ from tests.kafka.conftest import of_each_release
 Stepped: TypeAlias = Callable[[str], DataPlane]
 """Returns the brokers of a release."""
 
+pytestmark = pytest.mark.long  # `test_data_plane_beside.py` starts the same Java
+
 NEWEST, *OLDER = RELEASES
 BROKERS: Final = (1, 2)
 

@@ -136,6 +136,7 @@ def test_the_broker_equals_kafkas_in_many_sequences(receiver: KafkaReceivers, fi
     assert OUTCOMES - agreed(receiver, first_seed, LONG) == set()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("release", OLDER)
 def test_the_broker_equals_kafkas_in_older_releases(receivers: Receivers, release: str, first_seed: int) -> None:
     """A handful."""

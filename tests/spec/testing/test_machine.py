@@ -37,6 +37,7 @@ from tests.spec.testing.toys import (
     PingPong,
     Wheels,
 )
+from tests.tiers import long_unless
 
 FLAWED: tuple[Specification, ...] = (
     Lock(),
@@ -160,7 +161,7 @@ def test_an_initial_that_raises_is_reported_as_by_check() -> None:
 
 @pytest.mark.parametrize(
     "system",
-    [Lock(), pytest.param(Clock(), marks=pytest.mark.long), Wheels()],
+    long_unless(lambda system: isinstance(system, Lock), [Lock(), Clock(), Wheels()]),
     ids=lambda system: type(system).__name__,
 )
 def test_programs_are_as_short_as_can_be(system: Specification) -> None:
@@ -189,7 +190,7 @@ def test_failures_beyond_the_look_ahead_are_shrunk() -> None:
     assert {step.partition("(")[0] for step in steps} == {"enter"}
 
 
-@pytest.mark.parametrize("system", FLAWED, ids=repr)
+@pytest.mark.parametrize("system", long_unless(lambda system: system is FLAWED[0], FLAWED), ids=repr)
 def test_a_printed_program_runs(system: Specification) -> None:
     """Unchanged, with nothing before it, it fails in the same way."""
     failure = failure_of(as_state_machine(system))
@@ -226,7 +227,9 @@ def test_states_that_actions_undo_are_reached() -> None:
 
 @pytest.mark.parametrize(
     "system",
-    [Combination(), PingPong(), Dial(), Fuse(), Lock(forcing=False)],
+    long_unless(
+        lambda system: isinstance(system, Lock), [Combination(), PingPong(), Dial(), Fuse(), Lock(forcing=False)]
+    ),
     ids=lambda system: type(system).__name__,
 )
 def test_no_draw_is_wasted(system: Specification) -> None:

@@ -374,6 +374,7 @@ def societies() -> st.SearchStrategy[Society]:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(societies(), st.booleans())
 def test_reduced_and_full_runs_agree(society: Society, keep_going: bool) -> None:
