@@ -454,6 +454,7 @@ def some(receiver: KafkaReceivers, ruled: ObservedSequences) -> ObservedSequence
     return [*all_asked(receiver, drawn(0, 15)), *ruled]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kinds", [kinds for kinds, _ in MUTANTS], ids=mutated)
 def test_kafka_refutes_each_mutant(some: ObservedSequences, kinds: Kinds) -> None:
     """The mutants are those that the scenarios of the core catch."""

@@ -637,6 +637,7 @@ def test_an_altered_observation_is_detected(real_controller: RealController) -> 
     assert noticed == {*DECODED, *left, "asked", "log", "moved", "results", "sent"} - {"epoch", "left"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kinds", [kinds for kinds, _ in MUTANTS], ids=[mutated(kinds) for kinds, _ in MUTANTS])
 def test_each_mutant_is_refuted(recorded: list[tuple[Any, Any]], kinds: MutantKinds) -> None:
     """By Kafka, in one of some generated sequences."""

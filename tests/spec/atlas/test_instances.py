@@ -47,7 +47,7 @@ ON_THE_DRIVER = {"controller-election, 1.1"}
 """The instance that Spark's driver explores in every test run."""
 BY_ORBITS = {"controller, 0.10.1"}
 """The instance that is explored by orbits in every test run."""
-FEW = {each.name for each in instances() if each.distinct_states <= 1000}
+FEW = {each.name for each in instances() if each.distinct_states <= 500}
 """Instances that the reference engine explores in every run. `make check` runs all engines on the controller
 election, the reference engine on a smaller instance."""
 

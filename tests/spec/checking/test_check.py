@@ -302,7 +302,7 @@ def test_each_property_that_breaks_has_its_counterexample(engine: str, symmetry:
         assert str(each) in str(result)
 
 
-@pytest.mark.parametrize("engine", [LocalEngine, SparkEngine])
+@pytest.mark.parametrize("engine", [LocalEngine, pytest.param(SparkEngine, marks=pytest.mark.long)])
 def test_a_resumed_run_has_all_counterexamples(engine: type[LocalEngine] | type[SparkEngine], tmp_path: Path) -> None:
     """Those found before the stop and those found after it."""
     toy = Walkers(far=7, apart=3)

@@ -1743,6 +1743,7 @@ def test_an_anomaly_that_raises_exits_75(ask: Ask) -> None:
     assert re.match(r"Error: divide\(\): ZeroDivisionError: .* \(own.py, line \d+\)\n  in the state ", answer.err)
 
 
+@pytest.mark.long
 def test_the_installed_command_has_an_atlas() -> None:
     """The installed package contains it."""
     answer = run("anomalies", "--json")

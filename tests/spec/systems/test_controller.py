@@ -95,6 +95,7 @@ def brokers(result: Result, action: str) -> list[int]:
 # Each fix, when off, breaks its property, by the known sequence of events.
 
 
+@pytest.mark.long
 def test_a_failed_failover_without_move_keeps_the_context() -> None:
     """B24: /controller is deleted, then a step of the failover fails, and the broker does nothing about it."""
     result = check(ControllerLife.of(**ControllerLife.releases["3.9"]), properties=["resigned_context_empty"])
@@ -124,6 +125,7 @@ def test_resigning_on_reading_another_clears_the_context() -> None:
     assert check(proposed, properties=["resigned_context_empty"], symmetry=True).verdict == "holds"
 
 
+@pytest.mark.long
 def test_a_ghost_mistakes_its_old_node_for_the_current_one() -> None:
     """B22: its registration is deleted in time, but not /controller; in its new session it reads its own id there."""
     result = check(ControllerLife.of(**OUTLIVING), properties=["controller_started"])
@@ -141,6 +143,7 @@ def test_a_ghost_is_found_by_the_session_that_owns_the_node() -> None:
     assert check(ControllerLife.of(**OUTLIVING, ghost_check=True), properties=seen, max_depth=20).verdict == "bounded"
 
 
+@pytest.mark.long
 def test_a_broker_cannot_register_again_while_its_old_node_stands() -> None:
     """B23: the broker does not retry after that node is gone."""
     until_2_1 = ControllerLife.of(**OUTLIVING, ephemeral_owner_check=False, registers_again=True)
@@ -150,6 +153,7 @@ def test_a_broker_cannot_register_again_while_its_old_node_stands() -> None:
     assert "the event is dropped" in said(result, 2)[0]
 
 
+@pytest.mark.long
 def test_a_broker_deletes_its_own_old_registration() -> None:
     """KAFKA-7165, with a new registration if the old node is gone: in full for one broker, and for two beyond B23."""
     seen, mended = ["registered_when_quiet"], {**OUTLIVING, "registers_again": True}
@@ -162,6 +166,7 @@ def test_a_broker_deletes_its_own_old_registration() -> None:
     assert check(ControllerLife.of(**mended), properties=seen, max_depth=16).verdict == "bounded"
 
 
+@pytest.mark.long
 def test_a_broker_stays_unregistered_if_its_old_node_goes_during_the_check() -> None:
     """B23a: since 2.2 that is an error, and the broker does not retry."""
     result = check(ControllerLife.of(**OUTLIVING), properties=["registered_when_quiet"])
@@ -170,6 +175,7 @@ def test_a_broker_stays_unregistered_if_its_old_node_goes_during_the_check() -> 
     assert said(result) == ["NONODE, a NullPointerException: the event is dropped"]
 
 
+@pytest.mark.long
 def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
     """B43: until 2.0, a broker whose failover fails deletes /controller, although another broker owns it by then."""
     result = check(ControllerLife.of(**ControllerLife.releases["2.0"]), properties=[DELETES])
@@ -190,6 +196,7 @@ ZOMBIE = {
 }
 
 
+@pytest.mark.long
 def test_without_fencing_a_zombie_writes() -> None:
     """B4: an operator deletes /controller, another broker is elected, and the old controller still writes."""
     result = check(ControllerLife.of(**ZOMBIE), properties=["fenced_writes"])
@@ -737,6 +744,7 @@ def before(release: str, **constants: Any) -> ControllerLife:
     return ControllerLife.of(**{**ControllerLife.releases[release], **alone, **constants})
 
 
+@pytest.mark.long
 def test_a_session_that_ends_in_its_election_makes_a_ghost_in_0_10_1() -> None:
     """B22, KAFKA-4229: elected in its new session, it learns of the new session, resigns, and reads its own id."""
     seen = ["controller_started"]

@@ -52,6 +52,7 @@ def test_without_fencing_a_zombie_writes() -> None:
     assert way[-1] == first.replace("register_controller", "update_leader_and_isr")
 
 
+@pytest.mark.long
 def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
     """B43: a broker whose increment failed deletes /controller, although another broker owns it by then."""
     result = check(ControllerElection.of(epoch_update="cas_checked", fence_zk=False))
@@ -64,6 +65,7 @@ def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
     assert "BADVERSION: its failover fails" in said(result)
 
 
+@pytest.mark.long
 def test_with_the_failure_swallowed_two_failovers_have_one_epoch() -> None:
     """B20: a failover continues with the epoch that it read, the previous controller's."""
     swallowed = ControllerElection.of(brokers=2, epoch_update="cas_swallowed", crashes=False)
@@ -81,6 +83,7 @@ def test_with_three_brokers_two_losers_swallow_the_failure() -> None:
     assert (result.counterexample.broken, result.counterexample.length) == ("epoch_unique", 27)
 
 
+@pytest.mark.long
 def test_with_its_fix_each_anomaly_is_gone() -> None:
     """Up to the same depths, with all fixes on, nothing breaks."""
     assert check(ControllerElection.of(), max_depth=20).verdict == "bounded"

@@ -397,7 +397,7 @@ OF_CHECKS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
 ]
 """Only here a controller checks for imbalance on its own."""
 
-FOUND_SOON = {"election_from_current_state", "fenced_writes", "batch_empty", "new_is_not_led"}
+FOUND_SOON = {"election_from_current_state", "fenced_writes", "new_is_not_led"}
 
 
 @pytest.mark.parametrize(
@@ -434,6 +434,7 @@ def test_a_topic_that_is_created_while_a_broker_is_down() -> None:
     assert (witness.verdict, witness.length) == ("witnessed", 13)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("without", "length"), [({"alter_partition": False}, 31), ({"live_isr_check": False}, 32)])
 def test_a_partition_goes_offline_though_an_isr_member_could_lead(without: dict[str, Any], length: int) -> None:
     """Its leader shuts down, and its ISR change makes the controller elect none; until 3.2."""

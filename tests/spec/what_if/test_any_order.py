@@ -125,6 +125,7 @@ def test_a_partition_that_is_offline_at_first_is_not_reported_for_that() -> None
     assert (found.cases[0].on_the_way, found.exit_code) == (ONLINE, 0)
 
 
+@pytest.mark.long
 def test_each_moment_of_one_order_is_among_those_on_the_way() -> None:
     begun = cluster(status(1, 2), status(2, 3, 1), min_isr=2)
     for events in ((Crash(1), Return(1), Crash(2), Return(2)), (Shutdown(2), Return(2), Crash(3))):
@@ -236,6 +237,7 @@ def renamed(
     return one, cls(**one.valuation)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("order", "events", "release", "unclean"),
     [
@@ -572,6 +574,7 @@ class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
         s.waits -= {broker}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("begun", "events", "release"),
     [

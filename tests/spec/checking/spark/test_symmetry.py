@@ -86,6 +86,7 @@ def test_driver_and_job_refuse_the_same_asymmetry(session: SparkSession) -> None
     assert len(messages) == 1
 
 
+@pytest.mark.long
 def test_a_run_by_orbits_is_resumed_by_the_other_engine(tmp_path: Path) -> None:
     """But not as a run of all states."""
     path = tmp_path / "run"
