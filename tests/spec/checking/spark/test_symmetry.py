@@ -75,6 +75,7 @@ def test_jobs_find_the_same_orbits(specification: Specification, session: SparkS
     assert expanded_by_jobs(found) == found.statistics.depth
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_driver_and_job_refuse_the_same_asymmetry(session: SparkSession) -> None:
     """With the same line."""
