@@ -95,8 +95,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Two more than the cores: a test that waits for a server or a killed process needs no core."""
-    return (os.cpu_count() or 1) + 2
+    """One more than the cores: a test that waits for a server or a killed process needs no core.
+
+    Each worker costs seven processor seconds before its first test.
+    """
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True)

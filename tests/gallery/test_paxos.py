@@ -78,7 +78,8 @@ def images(state: State, values: int) -> Iterator[State]:
         yield tuple(highest[number] for number in at), votes, frozenset(renamed)
 
 
-@pytest.mark.parametrize("engine", ["reference", pytest.param("local", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["reference", "local"])
 def test_it_has_the_published_states(engine: str) -> None:
     """TLC's figures for MCPaxosTiny.cfg (three acceptors, two values, ballots 0 and 1), as recorded in its manifest.
 

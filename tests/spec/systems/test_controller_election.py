@@ -142,7 +142,7 @@ MUTANTS: list[tuple[Specification, str]] = [
 
 @pytest.mark.parametrize(
     ("mutant", "property_"),
-    long_unless(lambda case: case[1] in {"epoch_unique", "zk.one_shot"}, MUTANTS),
+    long_unless(lambda case: case[1] == "epoch_unique", MUTANTS),
     ids=[f"{type(mutant).__name__}-{name}" for mutant, name in MUTANTS],
 )
 def test_a_mutant_breaks_its_property(mutant: Specification, property_: str) -> None:

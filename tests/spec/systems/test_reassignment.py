@@ -215,7 +215,7 @@ MUTANTS: list[tuple[type[ControllerEventProcessor] | None, dict[str, Any], str]]
 
 @pytest.mark.parametrize(
     ("kind", "constants", "property_"),
-    MUTANTS,
+    long_unless(lambda case: case[0] is None, MUTANTS),
     ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
 )
 def test_a_mutant_breaks_its_property(
