@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import long_unless
+
 
 @pytest.mark.parametrize(
     ("environment", "profile"),
