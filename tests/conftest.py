@@ -94,12 +94,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than the cores: a test that waits for a server or a killed process needs no core.
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """More than the cores: a test that waits for a server or a killed process needs no core.
 
-    Each worker costs seven processor seconds before its first test.
+    Each worker costs seven processor seconds before its first test, so a short run has one more, a long run two.
     """
-    return (os.cpu_count() or 1) + 1
+    return (os.cpu_count() or 1) + (2 if config.option.markexpr == "long" else 1)
 
 
 @pytest.hookimpl(optionalhook=True)
