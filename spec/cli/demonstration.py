@@ -1,6 +1,4 @@
-"""`make check`: the controller election compiled and on Spark, two bugs of Kafka, and the election in plain Python.
-
-A bug is explored without its fix and with it. The slowest is last.
+"""`make check`: the controller election, compiled and on Spark, two bugs of Kafka, and a slow election in plain Python.
 
 Exit code 0: everything equals the pinned results; 1: something differs; others as the command has them.
 """
@@ -22,8 +20,7 @@ from spec.cli.streams import print_note
 from spec.language.errors import UsageError
 
 LARGE: Final = "controller-election, two brokers"
-SMALL: Final = "controller-election, one election"
-"""An instance that the reference engine explores in half a minute."""
+SMALL: Final = "controller-election, one election"  # half a minute on the reference engine
 BUGS: Final = ("B4", "B1")
 DRIVER_LEVEL: Final = 8_000
 """States of a level that Spark expands by a job, so that it does some of the largest."""
@@ -42,7 +39,7 @@ def main() -> int:
             wrong += differs(pinned[LARGE], spark, "Spark")
         for name in BUGS:
             wrong += _bug_differs(name)
-        say("\nThe controller election again, as slowly as it is written:\n")
+        say("")
         wrong += differs(pinned[SMALL], "reference", "plain Python, one election")
     except (Exception, KeyboardInterrupt) as error:
         failure = failure_of(error)
