@@ -1,4 +1,4 @@
-"""`make check`: the controller election, compiled and on Spark, two bugs of Kafka, and a slow election in plain Python.
+"""`make check`: the controller election, compiled and on Spark, two bugs of Kafka, and an election in plain Python.
 
 Exit code 0: everything equals the pinned results; 1: something differs; others as the command has them.
 """
