@@ -12,8 +12,7 @@ QUICK := tests/test_examples.py tests/election tests/statemachines tests/transcr
 	$(filter-out $(patsubst %,\%_%.py,$(SLOW)) tests/spec/checking/local/% tests/spec/checking/spark/%, \
 		$(wildcard tests/spec/checking/test_*.py tests/spec/checking/*/test_*.py)) \
 	$(addprefix tests/spec/,checking/local/test_masks.py checking/local/test_recording.py \
-		atlas/test_catalogue.py atlas/test_loading.py cli/test_progress.py) \
-	--ignore=tests/statemachines/drawing/test_controller_diagram.py
+		test_diagrams.py atlas/test_catalogue.py atlas/test_loading.py cli/test_progress.py)
 # If the environment forbids bytecode, each of the hundred processes that tests start compiles every module again.
 unexport PYTHONDONTWRITEBYTECODE
 

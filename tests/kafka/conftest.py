@@ -20,8 +20,6 @@ from statemachines.releases import Release
 from tests.kafka.receiver_comparison import KafkaReceivers
 
 RELEASE = "3.9.1"
-SHORT = {RELEASE, "1.0.2"}
-"""The releases that `make test` runs: the newest, and the newest in which an idle controller is compared."""
 WITH_FUNCTIONS = [each for each in releases() if Release(each) >= Release("0.11.0.0")]
 """The releases whose functions are called; of 0.10 only the state machines run."""
 
@@ -35,11 +33,11 @@ Receivers: TypeAlias = Callable[[str], KafkaReceivers]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that start Java of another release are long: each takes seconds to start."""
+    """Tests that start Java of an older release are long: each takes seconds to start."""
     for item in items:
         if {"real_controllers", "receivers", "stepped"} & {*getattr(item, "fixturenames", ())}:
             release = item.callspec.params.get("release", RELEASE) if hasattr(item, "callspec") else RELEASE
-            if release not in SHORT:
+            if release != RELEASE:
                 item.add_marker(pytest.mark.long)
 
 

@@ -286,6 +286,7 @@ def test_a_change_of_an_isr_holds_the_targets_of_its_move(real_controllers: Real
     assert differs_in_effect(real_controllers, RETARGETED, forgets)
 
 
+@pytest.mark.long
 def test_a_failed_disk_is_noticed_after_a_failover_that_deletes_reports(real_controllers: RealControllers) -> None:
     """In 1.0 the watch is set after the deletion, which would fire an earlier one."""
     ours = compare_all(real_controllers, [REPORTED], "1.0.2")

@@ -76,6 +76,7 @@ def test_every_path_continues(release: str) -> None:
         assert any(move.source == at and (move.target != at or at.is_zk_event_thread) for move in found), at
 
 
+@pytest.mark.long
 def test_facts_of_the_newest_release() -> None:
     """The moves of known bugs are present: in B22 it takes office without a failover, in B24 it does nothing."""
     its = Design("3.9")

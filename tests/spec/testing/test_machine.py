@@ -217,6 +217,7 @@ def test_the_ci_profile_finds_deep_errors() -> None:
         run(as_state_machine(Wheels()), max_examples=settings.get_profile("ci").max_examples)
 
 
+@pytest.mark.long
 def test_states_that_actions_undo_are_reached() -> None:
     """Forty steps up, where half of the enabled steps are falls: runs that disable the fall reach the top."""
     assert failure_of(as_state_machine(Climb())).steps == ["step_up()"] * 40
@@ -385,6 +386,7 @@ def test_class_names_distinguish_systems_variants_and_constants() -> None:
     assert as_state_machine(Lock()).__name__ == names[0]
 
 
+@pytest.mark.long
 def test_class_names_are_the_same_in_every_process() -> None:
     """They contain no order of a set and no memory address."""
     program = (

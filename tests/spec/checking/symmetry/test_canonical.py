@@ -308,6 +308,7 @@ def counted(managers: int) -> tuple[int, int]:
     return len(depth), max(depth.values())
 
 
+@pytest.mark.long
 def test_two_phase_commit_orbits_equal_brute_force() -> None:
     """For four managers: all states, with all 24 images of each."""
     model = Model(TwoPhaseCommit(managers=4))

@@ -385,6 +385,7 @@ def test_reduced_and_full_runs_agree(society: Society, keep_going: bool) -> None
     assert less.distinct_states <= full.distinct_states
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(societies())
 def test_discoveries_are_paths_of_the_system(society: Society) -> None:

@@ -201,7 +201,7 @@ SPOILT: dict[type[Specification], str] = {
 
 @pytest.mark.parametrize(
     ("spoilt", "engine"),
-    long_unless(lambda case: case[0] is InAnAction or case[1] == "local", itertools.product(SPOILT, ENGINES)),
+    long_unless(lambda case: case[0] in {InAnAction, InAProperty, ByText}, itertools.product(SPOILT, ENGINES)),
     ids=lambda each: getattr(each, "__name__", each),
 )
 def test_distinguishing_values_in_a_rare_state_is_refused(spoilt: type[Specification], engine: str) -> None:
