@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import math
 import os
 import subprocess
 import sys
@@ -196,8 +197,8 @@ def test_interrupted_before_the_local_engine_has_begun(impatient: None, monkeypa
 
 def test_an_interrupt_during_the_local_engine_is_handled(impatient: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The result has the last complete level, and the seconds of both engines."""
-    monkeypatch.setattr("spec.checking.first_tier.KEPT", 1_000_000)
-    monkeypatch.setattr("spec.checking.first_tier.ALONE", patience := 0.02)
+    monkeypatch.setattr("spec.checking.first_tier.KEPT", 200)
+    monkeypatch.setattr("spec.checking.first_tier.ALONE", math.inf)  # however long these states take
     depths, seconds = list[int](), list[float]()
 
     def on_progress(statistics: Statistics) -> None:
@@ -209,7 +210,7 @@ def test_an_interrupt_during_the_local_engine_is_handled(impatient: None, monkey
     found = check(Replication.of(brokers=3), on_progress=on_progress)
     assert (found.verdict, found.engine) == ("interrupted", "local")
     assert found.depth >= max(depths[:-1]) > 1
-    assert patience / 2 <= found.seconds <= seconds[0]  # its last level may be complete before patience ends
+    assert 0 < found.seconds <= seconds[0]
 
 
 def test_a_kept_run_begins_with_the_local_engine(tmp_path: Path) -> None:
