@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from spec.checking.values.text import show
 from spec.language.errors import EXTRAS, error_text, escaped, escaped_lines, represented, safe_repr
+from tests.tiers import long_unless
 
 ALL = st.text(st.characters(exclude_categories=()))
 """Surrogates, too."""
@@ -58,13 +59,16 @@ main()
 
 @pytest.mark.parametrize(
     ("library", "words"),
-    [
-        ("kazoo", "what-if zookeeper://localhost:1 --crash 1"),
-        ("pyarrow", "check tests.spec.toys:Jugs --engine local --run-dir run"),
-        ("pyarrow", "check tests.spec.toys:Jugs --engine spark"),
-        ("pygraphviz", "diagram partition --format svg"),
-        ("pyspark", "check tests.spec.toys:Jugs --engine spark"),
-    ],
+    long_unless(
+        lambda case: case[0] in {"kazoo", "pyspark"},
+        [
+            ("kazoo", "what-if zookeeper://localhost:1 --crash 1"),
+            ("pyarrow", "check tests.spec.toys:Jugs --engine local --run-dir run"),
+            ("pyarrow", "check tests.spec.toys:Jugs --engine spark"),
+            ("pygraphviz", "diagram partition --format svg"),
+            ("pyspark", "check tests.spec.toys:Jugs --engine spark"),
+        ],
+    ),
 )
 def test_a_command_that_lacks_a_library_names_its_extra(library: str, words: str, tmp_path: Path) -> None:
     done = subprocess.run(
