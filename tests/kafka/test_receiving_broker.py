@@ -51,9 +51,6 @@ from tests.transcripts.transcript import parsed
 LENGTH = 15
 CHOICES = 512
 """The approximate maximum of choices in a sequence."""
-DAILY = ("2.8.2", "2.0.1")
-"""The older releases that always run, not only in long tests."""
-OLDER_OR_LONG = [release if release in DAILY else pytest.param(release, marks=pytest.mark.long) for release in OLDER]
 LONG = int(os.environ.get("RECEIVER_SEQUENCES", 500))
 """The number of sequences in the long test."""
 OUTCOMES = {
@@ -115,7 +112,8 @@ def test_the_broker_equals_kafkas_in_many_sequences(receiver: KafkaReceivers, fi
     assert OUTCOMES - agreed(receiver, first_seed, LONG) == set()
 
 
-@pytest.mark.parametrize("release", OLDER_OR_LONG)
+@pytest.mark.long
+@pytest.mark.parametrize("release", OLDER)
 def test_the_broker_equals_kafkas_in_older_releases(receivers: Receivers, release: str, first_seed: int) -> None:
     """A handful."""
     print(f"seed {first_seed}")
@@ -219,6 +217,7 @@ def test_ids_of_topics_are_left_out(
     disagree(sequence, seen)
 
 
+@pytest.mark.long
 def test_no_controller_sends_no_leader_epoch(receivers: Receivers) -> None:
     """The answer is that of 3.0 and later; until 2.8 it is that to an older epoch."""
     sequence = commands("UpdateMetadata", "LeaderAndIsr t-0 led by 2 in -1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -36,7 +37,8 @@ from spec.language import (
     transition_invariant,
     variable,
 )
-from spec.language.anonymous import ValuesDistinguished
+from spec.language.symmetry import ValuesDistinguished
+from tests.tiers import long_unless
 
 ENGINES: dict[str, Any] = {"reference": "reference", "local": "local", "auto": "auto", "spark": SparkEngine}
 
@@ -197,8 +199,11 @@ SPOILT: dict[type[Specification], str] = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("spoilt", SPOILT, ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    ("spoilt", "engine"),
+    long_unless(lambda case: case[0] in {InAnAction, InAProperty, ByText}, itertools.product(SPOILT, ENGINES)),
+    ids=lambda each: getattr(each, "__name__", each),
+)
 def test_distinguishing_values_in_a_rare_state_is_refused(spoilt: type[Specification], engine: str) -> None:
     """On all engines, and the error has the place in the source."""
     with pytest.raises(UsageError) as refused:
@@ -252,10 +257,10 @@ def test_the_verdict_says_what_was_compared(engine: Any, monkeypatch: pytest.Mon
 
 def few_are_compared(patch: pytest.MonkeyPatch, always: int, rarely: int = 1 << 60) -> None:
     """Compare so many states in any case, and later hardly any."""
-    from spec.checking.spark import plain_work
+    from spec.checking.spark import work
 
     patch.setattr(symmetry, "ALWAYS", always)
-    patch.setattr(plain_work, "ALWAYS", always)
+    patch.setattr(work, "ALWAYS", always)
     patch.setattr(symmetry, "RARELY", rarely)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from spec.checking.check import check
 from spec.checking.local import LocalEngine, fold_samples, recording, worker_pool
-from spec.checking.local.graphs import Graph
+from spec.checking.local.folds.aggregates import Graph
 from spec.checking.reference import ReferenceEngine
 from spec.language import Specification, State, Step, action, initial, integers, invariant, subset_of, variable
 from spec.language import transition_invariant as transition
@@ -76,6 +76,7 @@ def test_rules_whose_paths_are_rare_do_not_fold(monkeypatch: pytest.MonkeyPatch)
     assert not explored(LocalEngine(1)).folds
 
 
+@pytest.mark.long
 def test_a_wrong_graph_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules are then evaluated in plain Python, and the result is right."""
     right = Graph.of
