@@ -58,10 +58,12 @@ class _Story:
             case ["delete-epoch"]:
                 self.cluster.zookeeper.delete(None, CONTROLLER_EPOCH)
             case [broker, "goes", "on"]:
-                while (after := _after_a_step(self.cluster, int(broker))) and not _written(self.cluster, after):
+                while _goes_on(after := copy.deepcopy(self.cluster), int(broker)) and not _written(
+                    self.cluster, after
+                ):
                     self.cluster = after
             case [broker, "writes"]:
-                self.cluster = _after_a_step(self.cluster, int(broker)) or self.cluster
+                _goes_on(self.cluster, int(broker))
             case _:
                 raise ValueError(f"{line!r} is none of the commands in the header of {__name__}")
         before, self.told = self.told, dict(self._now())
@@ -76,14 +78,13 @@ class _Story:
             yield str(broker), f"{broker} believes to be controller{'' if controller.active else ' no longer'}"
 
 
-def _after_a_step(cluster: Cluster, broker: int) -> Cluster | None:
-    """The cluster after the next step of a broker's controller; None if there is none."""
-    after = copy.deepcopy(cluster)
-    for step in after.steps():
+def _goes_on(cluster: Cluster, broker: int) -> bool:
+    """A broker's controller takes its next step, if it has one."""
+    for step in cluster.steps():
         if isinstance(step, AdvanceController) and step.broker == broker:
-            after.step(step)
-            return after
-    return None
+            cluster.step(step)
+            return True
+    return False
 
 
 def _written(before: Cluster, after: Cluster) -> bool:
