@@ -453,8 +453,7 @@ class ControllerBeside(ScriptedCluster):
             state, stat = self.zookeeper.get(None, path)
             leader_epoch, version = state.leader_and_isr.leader_epoch, stat.version
         return AlterPartitionData(
-            partition.topic,
-            partition.partition,
+            partition,
             leader_epoch + leader_epoch_off,
             isr,
             LeaderRecoveryState(recovery if self.design.leader_recovery else 0),
@@ -647,8 +646,7 @@ def response_to(request: ControlRequest, errors: Mapping[str, int]) -> ControlRe
     if isinstance(request, UpdateMetadataRequest):
         return None
     partitions = tuple(
-        (partition, Errors(errors.get(str(partition), 0)))
-        for partition in (TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates)
+        (each.partition, Errors(errors.get(str(each.partition), 0))) for each in request.partitionStates
     )
     kind = LeaderAndIsrResponse if isinstance(request, LeaderAndIsrRequest) else StopReplicaResponse
     assert isinstance(request, LeaderAndIsrRequest | StopReplicaRequest)

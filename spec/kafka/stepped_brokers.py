@@ -185,7 +185,7 @@ class SteppedBrokers:
         its = self._brokers[broker]
         its.handle(UpdateMetadataRequest(0, controller_epoch, -1, (), tuple(live)))
         state = LeaderAndIsrPartitionState(
-            *T0,
+            T0,
             controller_epoch,
             given["leader"],
             given["leader_epoch"],

@@ -173,7 +173,7 @@ def altered(partition: TopicPartition, change: PendingExpandIsr) -> AlterPartiti
     """A change's entry in AlterPartition."""
     sent = change.sent_leader_and_isr
     return AlterPartitionData(
-        *partition, sent.leader_epoch, sent.isr, sent.leader_recovery_state, sent.partition_epoch
+        partition, sent.leader_epoch, sent.isr, sent.leader_recovery_state, sent.partition_epoch
     )
 
 

@@ -76,8 +76,7 @@ class BatchPart(Part[Batch]):
         )
         return self.domain_of(
             LeaderAndIsrPartitionState,
-            topicName=(partition.topic,),
-            partitionIndex=(partition.partition,),
+            partition=(partition,),
             replicas=replicas,
             addingReplicas=adding,
             removingReplicas=removing,
@@ -87,5 +86,4 @@ class BatchPart(Part[Batch]):
         """Every pending StopReplica state of a replica."""
         if replica not in self.stopped:
             return one_of()
-        topic, partition = replica.topic_partition
-        return self.domain_of(StopReplicaPartitionState, topicName=(topic,), partitionIndex=(partition,))
+        return self.domain_of(StopReplicaPartitionState, partition=(replica.topic_partition,))

@@ -100,17 +100,17 @@ class WaitingRequests:
         """Every state of a partition in LeaderAndIsr."""
         led = ((leader, isr) for isr in self.isrs(partition) for leader in (NO_LEADER, *isr))
         for (leader, isr), (epoch, version), way in product(led, self.epochs(), self.assignments[partition]):
-            yield LeaderAndIsrPartitionState(*partition, 0, leader, epoch, isr, version, *way)
+            yield LeaderAndIsrPartitionState(partition, 0, leader, epoch, isr, version, *way)
 
     def metadata_of(self, partition: TopicPartition) -> Iterator[UpdateMetadataPartitionState]:
         """Every state of a partition in UpdateMetadata."""
         for leader, epoch in product((NO_LEADER, *self.brokers), self.leader_epochs):
-            yield UpdateMetadataPartitionState(*partition, 0, leader, epoch, (), 0, (), ())
+            yield UpdateMetadataPartitionState(partition, 0, leader, epoch, (), 0, (), ())
 
     def stops_of(self, partition: TopicPartition) -> Iterator[StopReplicaPartitionState]:
         """Every state of a partition in StopReplica."""
         for epoch, delete in product((NO_EPOCH, *self.leader_epochs), (False, True)):
-            yield StopReplicaPartitionState(*partition, epoch, delete)
+            yield StopReplicaPartitionState(partition, epoch, delete)
 
     def _requests(self) -> Iterator[ControlRequest]:
         led = list(self._combined(self.leader_and_isr_of))

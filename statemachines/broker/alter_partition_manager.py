@@ -173,7 +173,7 @@ class AlterPartitionManager:
         proposed = tuple((partition, unsent[partition]) for partition in sorted(unsent))
         data = (
             AlterPartitionData(
-                *partition, sent.leader_epoch, sent.isr, sent.leader_recovery_state, sent.partition_epoch
+                partition, sent.leader_epoch, sent.isr, sent.leader_recovery_state, sent.partition_epoch
             )
             for partition, sent in ((each, change.sent_leader_and_isr) for each, change in proposed)
         )

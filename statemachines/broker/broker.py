@@ -232,7 +232,7 @@ class Broker:
             if alive != self.metadata_cache.state.alive_brokers:
                 self.changes.isrs.update(self._lacking)
         else:
-            self._look_at(TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates)
+            self._look_at(each.partition for each in request.partitionStates)
         return response
 
     # Changes of ISRs.

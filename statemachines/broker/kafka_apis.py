@@ -116,4 +116,4 @@ def _failed(request: ControlRequest) -> ControlResponse:
 
 
 def _of_each(request: LeaderAndIsrRequest | StopReplicaRequest, error: Errors) -> PartitionErrors:
-    return tuple((TopicPartition(each.topicName, each.partitionIndex), error) for each in request.partitionStates)
+    return tuple((each.partition, error) for each in request.partitionStates)

@@ -134,7 +134,7 @@ class _Handling:
 class ReplicaManager:
     """The replicas of one broker.
 
-    >>> partition_state = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2))
+    >>> partition_state = LeaderAndIsrPartitionState(TopicPartition("t", 0), 5, 1, 3, (1, 2), 7, (1, 2))
     >>> manager = ReplicaManager(1, MetadataCache())
     >>> change = manager.become_leader_or_follower(LeaderAndIsrRequest(9, 5, 101, (partition_state,), (1,)))
     >>> change.leaders, manager.state.all_partitions[TopicPartition("t", 0)].leader_epoch
@@ -463,10 +463,9 @@ def _by_partition(states: Iterable[S]) -> dict[TopicPartition, S]:
     """
     found: dict[TopicPartition, S] = {}
     for partition_state in states:
-        partition = TopicPartition(partition_state.topicName, partition_state.partitionIndex)
-        if partition in found:
-            raise ValueError(f"{partition} occurs twice in a request")
-        found[partition] = partition_state
+        if partition_state.partition in found:
+            raise ValueError(f"{partition_state.partition} occurs twice in a request")
+        found[partition_state.partition] = partition_state
     return found
 
 

@@ -46,7 +46,7 @@ Sent = Annotated[int, "number of requests put into the queue"]
 
 def request_of(epoch: int) -> LeaderAndIsrRequest:
     """Return the leader in this leader epoch."""
-    state = LeaderAndIsrPartitionState("t", 0, 1, LEADERS[epoch], epoch, (1, 2), epoch, (1, 2))
+    state = LeaderAndIsrPartitionState(TopicPartition("t", 0), 1, LEADERS[epoch], epoch, (1, 2), epoch, (1, 2))
     return LeaderAndIsrRequest(9, 1, UNKNOWN_BROKER_EPOCH, (state,), (1, 2))
 
 

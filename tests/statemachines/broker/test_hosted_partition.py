@@ -12,9 +12,12 @@ from statemachines.broker.hosted_partition import (
 from statemachines.messages.control_requests import LeaderAndIsrPartitionState
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 
 RECOVERING = LeaderRecoveryState.RECOVERING
-STATE = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (2,), False, RECOVERING)
+STATE = LeaderAndIsrPartitionState(
+    TopicPartition("t", 0), 5, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (2,), False, RECOVERING
+)
 MOVING = ReplicaAssignment((1, 2, 3), (3,), (2,))
 
 
