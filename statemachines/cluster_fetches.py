@@ -135,7 +135,8 @@ class ClusterFetches:
                     self._candidates[broker, partition] = None
                 its = hosted.get(partition)
                 if its is not None and its.is_led_by(broker):
-                    self._candidates.update(((replica, partition), None) for replica in its.assignment.replicas)
+                    others = (replica for replica in its.assignment.replicas if replica != broker)
+                    self._candidates.update(((replica, partition), None) for replica in others)
             for partition in changes.isrs:
                 its = hosted.get(partition)
                 if its is not None and its.is_led_by(broker):

@@ -388,16 +388,16 @@ class DataPlane:
             partitions: those of the thread that it asks about.
         """
         due = [each for each in partitions if each in self.fetching and self._leader(each) == leader]
-        epochs = [(each, asked) for each in due if (asked := self._followed(each).truncation_question(self.design))]
-        if epochs:
-            self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(epochs)))
-            return
-        for each in due:
-            followed = self._followed(each)
-            self._follow(each, followed.truncated_without_epoch(self.design), "its high watermark")
-        fetches = [(each, fetch) for each in due if (fetch := self._followed(each).fetch_question(self.design))]
-        if fetches:
-            self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(fetches)))
+        questions: list[tuple[TopicPartition, PartitionQuestion]] = [
+            (each, asked) for each in due if (asked := self._followed(each).truncation_question(self.design))
+        ]
+        for each in () if questions else due:
+            followed = self._followed(each).truncated_without_epoch(self.design)
+            self._follow(each, followed, "its high watermark")
+            if fetch := followed.fetch_question(self.design):
+                questions.append((each, fetch))
+        if questions:
+            self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(questions)))
 
     def receive(self, leader: BrokerId) -> bool:
         """The thread for a leader processes the response. Returns whether the broker halts."""

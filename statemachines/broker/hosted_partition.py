@@ -114,19 +114,14 @@ class HostedPartition(NamedTuple):
         """Whether this broker, which holds the partition, leads it [isLeader]."""
         return self.online and self.leader == broker
 
-    def make_leader(
-        self, state: LeaderAndIsrPartitionState, broker: BrokerId, has_log: bool = True
-    ) -> "HostedPartition":
+    def make_leader(self, state: LeaderAndIsrPartitionState, has_log: bool = True) -> "HostedPartition":
         """The broker begins to lead, or leads on in a new epoch.
 
         Args:
             state: from LeaderAndIsr, in a newer leader epoch.
-            broker: this broker.
             has_log: False if the log could not be created; the change stops where it needs the log.
         """
-        committed = CommittedPartitionState(state.isr)
-        made = self._with(state, committed)
-        return made.with_log()._with_epochs(state) if has_log else made
+        return self._with(state, CommittedPartitionState(state.isr), has_log, adopts_epochs=has_log)
 
     def make_follower(
         self, state: LeaderAndIsrPartitionState, has_log: bool = True, epoch_after_log: bool = False
@@ -139,10 +134,7 @@ class HostedPartition(NamedTuple):
             epoch_after_log: it adopts the epochs only once its log is open.
         """
         committed = CommittedPartitionState((), state.leaderRecoveryState)
-        made = self._with(state, committed)
-        if has_log:
-            made = made.with_log()
-        return made._with_epochs(state) if has_log or not epoch_after_log else made
+        return self._with(state, committed, has_log, adopts_epochs=has_log or not epoch_after_log)
 
     def with_log(self) -> "HostedPartition":
         """Its log is open [createLogIfNotExists]."""
@@ -189,14 +181,22 @@ class HostedPartition(NamedTuple):
         recovery = self._committed(broker).leader_recovery_state
         return LeaderAndIsr(broker, self.leader_epoch, tuple(isr), recovery, self.partition_epoch)
 
-    def _with(self, state: LeaderAndIsrPartitionState, committed: CommittedPartitionState) -> "HostedPartition":
-        """Replace the assignment and the ISR [updateAssignmentAndIsr]."""
-        assignment = ReplicaAssignment(state.replicas, state.addingReplicas, state.removingReplicas)
-        return self._replace(controller_epoch=state.controllerEpoch, assignment=assignment, state=committed)
-
-    def _with_epochs(self, state: LeaderAndIsrPartitionState) -> "HostedPartition":
-        return self._replace(
-            leader=state.leader, leader_epoch=state.leaderEpoch, partition_epoch=state.partitionEpoch
+    def _with(
+        self,
+        state: LeaderAndIsrPartitionState,
+        committed: CommittedPartitionState,
+        has_log: bool,
+        adopts_epochs: bool,
+    ) -> "HostedPartition":
+        """Take the assignment, the ISR and, unless the change has stopped before, the epochs."""
+        epochs_from_request = (state.leader, state.leaderEpoch, state.partitionEpoch)
+        return HostedPartition(
+            self.online,
+            *(epochs_from_request if adopts_epochs else (self.leader, self.leader_epoch, self.partition_epoch)),
+            controller_epoch=state.controllerEpoch,
+            assignment=ReplicaAssignment(state.replicas, state.addingReplicas, state.removingReplicas),
+            state=committed,
+            has_log=has_log or self.has_log,
         )
 
 

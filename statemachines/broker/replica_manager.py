@@ -348,7 +348,7 @@ class ReplicaManager:
             if self._is_ahead(hosted, partition_state):
                 continue
             failure = self._create_log(partition, partition_state.isNew, handling)
-            new = hosted.make_leader(partition_state, self.broker, has_log=failure is None)
+            new = hosted.make_leader(partition_state, has_log=failure is None)
             if self._become(partition, new, failure, handling):
                 if self.data_plane is not None:
                     self.data_plane.make_leader(partition, hosted)
