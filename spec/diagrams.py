@@ -18,7 +18,7 @@ from spec.controller_life import transitions
 from spec.language.errors import UsageError
 from spec.language.naming import one_meant
 from spec.reports import sequence_diagram
-from statemachines.broker.log.partition_logs import PartitionLogs
+from statemachines.broker.log.unified_log import PartitionLogs
 from statemachines.cluster import Cluster
 from statemachines.drawing import controller_diagram, log_cells, table_diagrams
 

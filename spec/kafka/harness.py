@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from spec.kafka.jars import releases
+from spec.kafka.java import SOURCES, sources_for
 from spec.kafka.java_process import JavaProcess
-from spec.kafka.java_sources import SOURCES, sources_for
 from spec.kafka.mapping import Observation, Response, release_among
 from spec.language.errors import UsageError
 from statemachines.releases import line_of

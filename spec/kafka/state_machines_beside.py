@@ -40,7 +40,7 @@ from spec.kafka.control_values import (
     of_context,
     parsed,
 )
-from spec.kafka.java_sources import SOURCES, sources_for
+from spec.kafka.java import SOURCES, sources_for
 from spec.kafka.pure import SHARED, PureCalls, protocol
 from spec.kafka.scripted_cluster import (
     ControlCommand,

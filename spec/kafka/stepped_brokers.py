@@ -34,7 +34,8 @@ from statemachines.messages.control_requests import (
     UpdateMetadataRequest,
 )
 from statemachines.messages.errors import Errors
-from statemachines.messages.fetch import (
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.records import (
     EpochAnswer,
     EpochQuestion,
     FetchedPartition,
@@ -44,9 +45,8 @@ from statemachines.messages.fetch import (
     OffsetQuestion,
     PartitionAnswer,
     PartitionQuestion,
+    Produced,
 )
-from statemachines.messages.leader_and_isr import LeaderAndIsr
-from statemachines.messages.produce import Produced
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.releases import Release

@@ -19,32 +19,32 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerId
-from statemachines.broker.delayed_produce import DelayedProduce, DelayedProduces
-from statemachines.broker.fetch_changes import ChangedKeys, Changes
-from statemachines.broker.hosted_partition import HostedPartition
-from statemachines.broker.log.disk import Disk
+from statemachines.broker.hosted_partition import ChangedKeys, Changes, HostedPartition, ReplicaManagerState
 from statemachines.broker.log.truncation import kip_279
-from statemachines.broker.log.unified_log import UnifiedLog
+from statemachines.broker.log.unified_log import Disk, UnifiedLog
 from statemachines.broker.metadata_cache import MetadataCache
-from statemachines.broker.partition import Environment, Milliseconds, Partition
+from statemachines.broker.partition import DelayedProduce, DelayedProduces, Environment, Milliseconds, Partition
 from statemachines.broker.replica_fetcher_thread import FetchState, Followed, Halts, OutOfRange
-from statemachines.broker.replica_manager_state import ReplicaManagerState
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.messages.errors import Errors
-from statemachines.messages.fetch import (
+from statemachines.messages.records import (
+    UNDEFINED_EPOCH,
+    UNDEFINED_EPOCH_OFFSET,
     EpochAnswer,
+    EpochEndOffset,
     EpochQuestion,
     FetchedPartition,
     FetchPartition,
     FollowerRequest,
     FollowerResponse,
+    Offset,
     OffsetAnswer,
     OffsetQuestion,
     PartitionAnswer,
     PartitionQuestion,
+    Produced,
+    Record,
 )
-from statemachines.messages.produce import Produced
-from statemachines.messages.records import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 
 EMPTY: Final = Partition()

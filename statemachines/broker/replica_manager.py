@@ -49,9 +49,15 @@ from typing import Final, NamedTuple, TypeVar
 
 from election.ids import BrokerId
 from statemachines.broker.data_plane import DataPlane
-from statemachines.broker.hosted_partition import OFFLINE_PARTITION, HostedPartition, is_newer_leader_epoch
+from statemachines.broker.hosted_partition import (
+    OFFLINE_PARTITION,
+    Fetching,
+    HostedPartition,
+    InMemoryReplicas,
+    ReplicaManagerState,
+    is_newer_leader_epoch,
+)
 from statemachines.broker.metadata_cache import MetadataCache
-from statemachines.broker.replica_manager_state import Fetching, InMemoryReplicas, ReplicaManagerState
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import (
     LeaderAndIsrResponse,
@@ -70,16 +76,6 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import EPOCH_DURING_DELETE, NO_EPOCH
 from statemachines.messages.topic_partition import TopicPartition
-
-__all__ = [
-    "Fetching",
-    "InMemoryReplicas",
-    "LeadershipChange",
-    "LogFailure",
-    "NO_FAILURES",
-    "ReplicaManager",
-    "ReplicaManagerState",
-]
 
 
 class LogFailure(Enum):

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerEpoch
-from spec.kafka.java_sources import SOURCES, sources_for
+from spec.kafka.java import SOURCES, sources_for
 from spec.kafka.pure import SHARED, PureCalls, protocol
-from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition
+from statemachines.broker.hosted_partition import CommittedPartitionState, Fetching, HostedPartition
 from statemachines.broker.metadata_cache import InMemoryMetadata
-from statemachines.broker.replica_manager import Fetching, LeadershipChange, LogFailure, ReplicaManager
+from statemachines.broker.replica_manager import LeadershipChange, LogFailure, ReplicaManager
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import ControlResponse, UpdateMetadataResponse
 from statemachines.messages.control_requests import (

@@ -27,7 +27,7 @@ from spec.language import (
 from spec.parts.context import Context, ContextPart
 from spec.parts.event_thread import EventThread, EventThreadPart, in_order
 from spec.parts.partition_states import PartitionStates
-from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
+from spec.parts.requests import Batch, BatchPart, RequestsWithoutMetadata
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from statemachines.controller.alter_partition import AlteringPartitions

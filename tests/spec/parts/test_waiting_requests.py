@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.parts.waiting_requests import WaitingRequests
+from spec.parts.requests import WaitingRequests
 from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
