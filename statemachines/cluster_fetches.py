@@ -16,12 +16,7 @@ from statemachines.messages.topic_partition import TopicPartition
 
 
 class ClusterFetches:
-    """The fetches of all brokers of a cluster.
-
-    Args:
-        brokers: the brokers.
-        may_write_isr: whether a leader can change an ISR now.
-    """
+    """The fetches of all brokers of a cluster; `may_write_isr` says whether a leader can change an ISR now."""
 
     def __init__(self, brokers: Mapping[BrokerId, Broker], may_write_isr: Callable[[BrokerId], bool]) -> None:
         self._brokers, self._may_write_isr = brokers, may_write_isr

@@ -7,10 +7,10 @@
         async with ZooKeeperOperator(zookeeper.address) as operator:
             await operator.delete("/controller")
 
-Each JVM ends with us: it reads a pipe whose other end this process holds (`java/replay/kafkaspec/replay/Kept.java`). When the pipe
-closes, even because this process was killed, the JVM removes its directory, if it has one, and halts. All of them
-listen on loopback only, on ports that the kernel chooses. The operator reads and writes znodes as a person does with
-zookeeper-shell.
+Each JVM ends with us: it reads a pipe whose other end this process holds (`java/replay/kafkaspec/replay/Kept.java`).
+When the pipe closes, even because this process was killed, the JVM removes its directory, if it has one, and halts.
+All of them listen on loopback only, on ports that the kernel chooses. The operator reads and writes znodes as a
+person does with zookeeper-shell.
 """
 
 from __future__ import annotations

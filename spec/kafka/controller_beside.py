@@ -239,9 +239,7 @@ class ControllerBeside(ScriptedCluster):
     def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
         """Carry out a command that Kafka has carried out, and report the differences.
 
-        Args:
-            command: carried out by both.
-            seen: the parts of Kafka's observed state that have changed.
+        `seen` has the parts of Kafka's observed state that have changed.
         """
         self._command, self._asked, self._number = command, seen["asked"], 0
         for of_this_command in (self.sent, self.answers_given, self.handled):
@@ -470,16 +468,10 @@ class ControllerBeside(ScriptedCluster):
         """The next watch event; its watch is disarmed."""
         event = self.zookeeper.take(SESSION)
         if event is not None:
-            for watched in (
-                self._watches.values() if event.type is EventType.NodeDeleted else self._handle_notice(event)
-            ):
-                watched.pop(event.path, None)
+            fired = {EventType.NodeDeleted: ("data", "exist", "child"), EventType.NodeChildrenChanged: ("child",)}
+            for kind in fired.get(event.type, ("data", "exist")):
+                self._watches[kind].pop(event.path, None)
         return event
-
-    def _handle_notice(self, event: Event) -> Sequence[dict[ZkPath, None]]:
-        if event.type is EventType.NodeChildrenChanged:
-            return (self._watches["child"],)
-        return self._watches["data"], self._watches["exist"]
 
     def learn(self, request: ZkRequest, response: ZkResponse) -> None:
         """Record the client's watch, if the request set one. The client has now seen everything so far."""
@@ -522,16 +514,14 @@ class ControllerBeside(ScriptedCluster):
         processing = self.controller.processing
         machine = None if processing is None else self.processor.machine_of(processing.awaits.what)
         if processing is not None and machine is not None:
-            what = in_order(machine, processing.awaits.what, self._next_asked())
+            asked = self._asked[self._number] if self._number < len(self._asked) else []
+            what = in_order(machine, processing.awaits.what, asked)
             self.controller.processing = processing._replace(awaits=processing.awaits._replace(what=what))
 
     def _answer(self, event: Call, answer: Any) -> None:
         if answer is None or (event.method == ELECTION and not event.arguments):  # a node requested it
             return
         self.answers_given.append(comparable_answer(event, answer))
-
-    def _next_asked(self) -> list[ZkPath]:
-        return self._asked[self._number] if self._number < len(self._asked) else []
 
     def ask(self, request: ZkRequest) -> ZkResponse:
         """Send a request that is a batch of its own."""

@@ -98,12 +98,10 @@ class Harness(JavaProcess):
         Raises:
             EnvironmentFailed: Java died, or does not answer.
         """
-        for task, answer in self.answers(tasks, _written):
+        for task, answer in self.answers(
+            tasks, lambda task: {"brokers": task.brokers, "outliving": task.outliving, "steps": list(task.steps)}
+        ):
             yield task, Response(answer["seen"], answer["error"] or "")
-
-
-def _written(task: Task) -> dict[str, Any]:
-    return {"brokers": task.brokers, "outliving": task.outliving, "steps": list(task.steps)}
 
 
 def _family(release: str) -> str | None:

@@ -172,9 +172,7 @@ class StateMachinesBeside(ScriptedCluster):
     def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
         """Carry out a command that Kafka has carried out, and report the differences.
 
-        Args:
-            command: carried out by both.
-            seen: the parts of Kafka's observed state that have changed.
+        `seen` has the parts of Kafka's observed state that have changed.
         """
         self.kafkas |= {name: DECODED[name](value) for name, value in seen.items() if name in DECODED}
         self.log.clear()

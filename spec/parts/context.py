@@ -81,9 +81,9 @@ class ContextPart(Part[Context]):
 
     @property
     def reassigned(self) -> Domain[frozenset[TopicPartition]]:
-        """Every set of partitions that may be reassigned at once."""
-        several = (partition for partition, ways in self.assignments.items() if sum(map(_is_kept, ways)) > 1)
-        return subset_of(tuple(several))
+        """Every set of partitions that may be reassigned at once: those with several ways to be kept by brokers."""
+        kept = {partition: [each for each in ways if each.replicas] for partition, ways in self.assignments.items()}
+        return subset_of(tuple(partition for partition, ways in kept.items() if len(ways) > 1))
 
     @property
     def deleted(self) -> Domain[frozenset[TopicName]]:
@@ -93,8 +93,3 @@ class ContextPart(Part[Context]):
     def of(self, s: Context) -> ControllerContext:
         """The context, over this state."""
         return ControllerContext(s)
-
-
-def _is_kept(assignment: ReplicaAssignment) -> bool:
-    """Whether some broker keeps the partition; none does after the deletion of its topic."""
-    return bool(assignment.replicas)

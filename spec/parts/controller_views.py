@@ -110,12 +110,7 @@ def intent(
 
 
 def draw_controllers(controllers: Mapping[BrokerId, ControllerProcess], epoch: ControllerEpoch) -> Grid:
-    """Each broker's belief about itself, its next requests to ZooKeeper, and its waiting events.
-
-    Args:
-        controllers: the controllers, by broker.
-        epoch: the controller epoch in ZooKeeper.
-    """
+    """Each broker's belief about itself under this epoch in ZooKeeper, its next requests, and its waiting events."""
     return Grid(
         ("broker", "is", "epoch", "about to", "events"),
         [

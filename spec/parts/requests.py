@@ -189,18 +189,15 @@ class ChannelsPart(Part[Channels]):
     def hand_over(self, s: Channels, to: Channels) -> None:
         """Move these channels into another variable, whose former channels are dropped."""
         for broker in self.brokers:
-            for kept, others in (
+            pairs: Any = (
                 (s.message_queues, to.message_queues),
                 (s.request_send_threads, to.request_send_threads),
-            ):
-                _move(kept, others, broker)
-
-
-def _move(kept: Any, others: Any, broker: BrokerId) -> None:
-    if broker in kept:
-        others[broker] = kept.pop(broker)
-    else:
-        others.pop(broker, None)
+            )
+            for kept, others in pairs:
+                if broker in kept:
+                    others[broker] = kept.pop(broker)
+                else:
+                    others.pop(broker, None)
 
 
 # The requests that may wait.

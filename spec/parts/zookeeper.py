@@ -376,32 +376,28 @@ class ZooKeeperPart(Part[Ensemble]):
     @picture
     def tree(self, s: Ensemble) -> Tree:
         """The znodes: data, version, and the session that owns an ephemeral node."""
-        return draw_znodes(s.nodes, s.sessions, self.counts_writes)
+        return Tree({path: _held(node, s.sessions, self.counts_writes(path)) for path, node in s.nodes.items()})
 
     @picture
     def clients(self, s: Ensemble) -> Grid | None:
         """The sessions, with their watches and the watch events on their way."""
         where(s.sessions)
-        return draw_sessions(s.sessions, s.disconnected, s.data_watches, s.child_watches, s.events)
 
+        def named(session: SessionId) -> Tag:
+            gone = session in s.disconnected
+            return Tag(session, Look.faint if gone else Look.plain, "its client has no connection" if gone else "")
 
-# Pictures: the znodes as a tree, the sessions as a grid.
+        def watched(session: SessionId) -> Tags:
+            children = map("children of {}".format, _watched(session, s.child_watches))
+            return Tags([*_watched(session, s.data_watches), *children])
 
-Watches = Mapping[ZkPath, Collection[SessionId]]
-"""The sessions that watch each path."""
-
-
-def draw_znodes(
-    nodes: Mapping[ZkPath, Node], sessions: Collection[SessionId], counts_writes: Callable[[ZkPath], bool]
-) -> Tree:
-    """Each znode's data, its version, and the session that owns an ephemeral node.
-
-    Args:
-        nodes: the nodes, by path.
-        sessions: the live sessions.
-        counts_writes: whether the version of the node at a path is kept.
-    """
-    return Tree({path: _held(node, sessions, counts_writes(path)) for path, node in nodes.items()})
+        return Grid(
+            ("session", "watches", "events on their way"),
+            [
+                (named(each), watched(each), Queue(f"{event.type.name} {event.path}" for event in s.events[each]))
+                for each in s.sessions
+            ],
+        )
 
 
 def _held(node: Node, sessions: Collection[SessionId], has_version: bool) -> Tags | str:
@@ -415,38 +411,5 @@ def _held(node: Node, sessions: Collection[SessionId], has_version: bool) -> Tag
     return Tags(tags) if tags else ""
 
 
-def draw_sessions(
-    sessions: Collection[SessionId],
-    away: Collection[SessionId],
-    data_watches: Watches,
-    child_watches: Watches,
-    events: Mapping[SessionId, Collection[Event]],
-) -> Grid:
-    """The sessions, with their watches and the watch events on their way.
-
-    Args:
-        sessions: the live sessions.
-        away: the sessions whose clients have no connection.
-        data_watches: the watches of nodes and their data.
-        child_watches: the watches of nodes' children.
-        events: the events on their way, by session, in their order.
-    """
-    return Grid(
-        ("session", "watches", "events on their way"),
-        [
-            (
-                _session(each, each in away),
-                Tags([*_watched(each, data_watches), *map("children of {}".format, _watched(each, child_watches))]),
-                Queue(f"{event.type.name} {event.path}" for event in events[each]),
-            )
-            for each in sessions
-        ],
-    )
-
-
-def _session(session: SessionId, away: bool) -> Tag:
-    return Tag(session, Look.faint if away else Look.plain, "its client has no connection" if away else "")
-
-
-def _watched(session: SessionId, watches: Watches) -> list[ZkPath]:
+def _watched(session: SessionId, watches: Mapping[ZkPath, Collection[SessionId]]) -> list[ZkPath]:
     return [path for path, watching in watches.items() if session in watching]

@@ -124,13 +124,7 @@ class InMemoryAlterPartition:
 
 
 class AlterPartitionManager:
-    """The changes of ISRs by the leaders on one broker.
-
-    Args:
-        replica_manager: its replicas.
-        broker_epoch: returns the epoch of its registration.
-        state: the proposals; by default a fresh state in memory.
-    """
+    """The leaders on one broker, as they ask for ISRs; `broker_epoch` returns the epoch of its registration."""
 
     def __init__(
         self,
@@ -299,12 +293,7 @@ class InMemoryIsrChanges:
 
 
 class ZkAlterPartitionManager:
-    """The changes of ISRs by the leaders on one broker.
-
-    Args:
-        replica_manager: its replicas.
-        state: the changes; by default a fresh state in memory.
-    """
+    """The leaders on one broker, as they write ISRs."""
 
     def __init__(self, replica_manager: ReplicaManager, state: IsrChangeState | None = None) -> None:
         self.replica_manager = replica_manager

@@ -222,12 +222,7 @@ class DataPlane:
     # Roles.
 
     def make_leader(self, partition: TopicPartition, before: HostedPartition) -> None:
-        """The broker leads in a newer epoch.
-
-        Args:
-            partition: the partition.
-            before: its role until now.
-        """
+        """The broker leads in a newer epoch; `before` is its role until now."""
         hosted, its = self.hosted.all_partitions[partition], self._environment(partition)
         self.clear_pending(partition)
         new_leader = not before.is_led_by(self.broker)
@@ -298,12 +293,7 @@ class DataPlane:
     def answer(
         self, request: FollowerRequest, expand_isr: Callable[[TopicPartition, BrokerId], object]
     ) -> FollowerResponse:
-        """Answer a follower's fetcher thread.
-
-        Args:
-            request: its request.
-            expand_isr: adds a follower to the ISR, if that is possible now.
-        """
+        """Answer a follower's fetcher thread; `expand_isr` adds the follower to an ISR, if that is possible now."""
         answers = tuple(
             (partition, self._answer(partition, request.replica_id, asked, expand_isr))
             for partition, asked in request.questions

@@ -56,12 +56,7 @@ class KafkaApis:
     def handle(
         self, request: ControlRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> ControlResponse:
-        """Handle a request.
-
-        Args:
-            request: a controller's request.
-            failures: failures of logs; see `replica_manager`.
-        """
+        """Handle a controller's request; `failures` are of logs (`replica_manager`)."""
         if not self.design.newer_broker_epoch and request.brokerEpoch > self.broker_epoch():
             return _failed(request)
         match request:

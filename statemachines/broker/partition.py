@@ -117,13 +117,7 @@ class Partition(NamedTuple):
     # Roles.
 
     def make_leader(self, hosted: HostedPartition, its: Environment, new_leader: bool) -> Partition:
-        """The broker leads in a newer epoch.
-
-        Args:
-            hosted: its role and ISR now.
-            its: the broker.
-            new_leader: it did not lead before.
-        """
+        """The broker leads in a newer epoch, with this role and ISR. A new leader did not lead before."""
         log, design = self.log, its.design
         if log.high_watermark > log.end_offset and new_leader:
             log = log._replace(high_watermark=design.unknown_high_watermark)
@@ -149,11 +143,7 @@ class Partition(NamedTuple):
     ) -> Partition | Errors:
         """A leader appends what a producer sends, or refuses it [appendRecordsToLeader].
 
-        Args:
-            hosted: its role and ISR.
-            its: the broker.
-            values: the values of the records.
-            all_in_sync: acks=all: the ISR must be large enough.
+        With acks=all (`all_in_sync`) the ISR must be large enough.
         """
         if not hosted.is_led_by(its.broker):
             return Errors.NOT_LEADER_OR_FOLLOWER
@@ -166,10 +156,7 @@ class Partition(NamedTuple):
     def outcome(self, hosted: HostedPartition, its: Environment, required: Offset) -> Errors | None:
         """What a producer with acks=all hears; None: it waits [checkEnoughReplicasReachOffset].
 
-        Args:
-            hosted: its role and ISR.
-            its: the broker.
-            required: the HW at which its records are committed.
+        Its records are committed once the HW is at the required offset.
         """
         if not hosted.is_led_by(its.broker):
             return Errors.NOT_LEADER_OR_FOLLOWER

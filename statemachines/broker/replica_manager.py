@@ -135,13 +135,6 @@ class ReplicaManager:
     >>> change = manager.become_leader_or_follower(LeaderAndIsrRequest(9, 5, 101, (partition_state,), (1,)))
     >>> change.leaders, manager.state.all_partitions[TopicPartition("t", 0)].leader_epoch
     ((TopicPartition(topic='t', partition=0),), 3)
-
-    Args:
-        broker: its id.
-        metadata_cache: its view of the cluster.
-        state: its replicas; by default in memory.
-        design: the design of its release.
-        is_shutting_down: whether the broker is shutting down [isShuttingDown].
     """
 
     def __init__(
@@ -158,17 +151,14 @@ class ReplicaManager:
         self.state: ReplicaManagerState = InMemoryReplicas() if state is None else state
         self.design = ControlDesign() if design is None else design
         self.is_shutting_down = is_shutting_down
+        """Whether the broker is shutting down [isShuttingDown]."""
 
     # The three requests.
 
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> LeadershipChange:
-        """Handle LeaderAndIsr.
-
-        Args:
-            request: the request.
-            failures: failures where a log is created.
+        """Handle LeaderAndIsr; `failures` are of logs that are created.
 
         Raises:
             ValueError: the request contains a partition twice; nothing has changed.
@@ -224,11 +214,7 @@ class ReplicaManager:
     def stop_replicas(
         self, request: StopReplicaRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> StopReplicaResponse:
-        """Handle StopReplica: stop replicas, and delete those with the delete flag.
-
-        Args:
-            request: the request.
-            failures: failures where a log is deleted.
+        """Handle StopReplica: stop replicas, and delete those with the delete flag; `failures` are of their logs.
 
         Raises:
             ValueError: the request contains a partition twice; nothing has changed.
