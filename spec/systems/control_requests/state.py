@@ -26,8 +26,7 @@ from spec.language import (
     switches,
     variable,
 )
-from spec.parts.context import Context, ContextPart
-from spec.parts.partition_states import PartitionStates
+from spec.parts.context import Context, ContextPart, PartitionStates
 from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
 from spec.parts.requests import Channels, ChannelsPart, WaitingRequests
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
