@@ -200,6 +200,8 @@ class ControllerBeside(ScriptedCluster):
         self.unanswered: dict[BrokerId, list[PendingRequest]] = {}
         self.answers_given: list[dict[str, Any]] = []
         self.handled: list[QueuedEvent] = []
+        self.asked: list[list[ZkPath]] = []
+        """The paths of its requests to ZooKeeper, batch by batch."""
         self.shown: dict[str, int] = {}
         """Its gauges, by their full names."""
         self.kafkas: dict[str, Any] = {}
@@ -210,8 +212,8 @@ class ControllerBeside(ScriptedCluster):
         """The watches of the client, in order."""
         self._seen_zxid = 0
         self._command: ControlCommand = {}
-        self._asked: list[list[ZkPath]] = []
-        self._number = 0
+        self._kafkas_asked: list[list[ZkPath]] | None = None
+        """Those of Kafka, whose order within a batch ours follows; None: it follows nobody."""
         self.update_metrics()
         own = self.zookeeper.create(SESSION, registration(BROKER), ephemeral=True)
         self.registered.append(own.stat.czxid)
@@ -241,18 +243,11 @@ class ControllerBeside(ScriptedCluster):
 
         `seen` has the parts of Kafka's observed state that have changed.
         """
-        self._command, self._asked, self._number = command, seen["asked"], 0
-        for of_this_command in (self.sent, self.answers_given, self.handled):
-            of_this_command.clear()
+        asked = self._kafkas_asked = seen["asked"]
         try:
-            self.perform(command)
-            self.hear()
-            for _ in range(command.get("handle", 0)):
-                if not self.queue or not self.controller.is_running:
-                    break
-                self._handle()
-            if self._number != len(self._asked):
-                raise OtherRequests([], self._asked[self._number :])
+            self.carry_out(command)
+            if len(self.asked) != len(asked):
+                raise OtherRequests([], asked[len(self.asked) :])
         except OtherRequests as other:
             return [Disagreement("requests to ZooKeeper", other.ours, other.kafkas)]
         self._epochs = dict(zip(seen.get("registered", self._epochs), self.registered, strict=True))
@@ -268,12 +263,24 @@ class ControllerBeside(ScriptedCluster):
             *different("events", list(map(event_name, self.handled)), list(map(decoded_event, seen["handled"]))),
             *(
                 disagreement
-                for name, value in self._seen().items()
+                for name, value in self.seen().items()
                 for disagreement in different(name, value, self.kafkas[name])
             ),
             *different("requests to brokers", stops_by_partition(self.sent), stops_by_partition(sent)),
             *different("answers", self.answers_given, list(map(unordered, seen["answers"]))),
         ]
+
+    def carry_out(self, command: ControlCommand) -> None:
+        """Carry out a command, and process so many events."""
+        self._command = command
+        for of_this_command in (self.sent, self.answers_given, self.handled, self.asked):
+            of_this_command.clear()
+        self.perform(command)
+        self.hear()
+        for _ in range(command.get("handle", 0)):
+            if not self.queue or not self.controller.is_running:
+                break
+            self._handle()
 
     def _requests(self, sent: Mapping[str, Sequence[Any]]) -> dict[BrokerId, list[ControlRequest]]:
         return {
@@ -297,7 +304,8 @@ class ControllerBeside(ScriptedCluster):
                     waiting.append(match)
             waiting += new
 
-    def _seen(self) -> dict[str, Any]:
+    def seen(self) -> dict[str, Any]:
+        """Its state, by the names of Kafka's observed state."""
         state = self.context.state
         live_brokers = dict(state.live_broker_epochs)
         if not self.design.broker_epoch:
@@ -513,9 +521,8 @@ class ControllerBeside(ScriptedCluster):
         """Put the next requests of a state change into Kafka's order."""
         processing = self.controller.processing
         machine = None if processing is None else self.processor.machine_of(processing.awaits.what)
-        if processing is not None and machine is not None:
-            asked = self._asked[self._number] if self._number < len(self._asked) else []
-            what = in_order(machine, processing.awaits.what, asked)
+        if processing is not None and machine is not None and self._kafkas_asked is not None:
+            what = in_order(machine, processing.awaits.what, self._next_of(self._kafkas_asked))
             self.controller.processing = processing._replace(awaits=processing.awaits._replace(what=what))
 
     def _answer(self, event: Call, answer: Any) -> None:
@@ -523,22 +530,26 @@ class ControllerBeside(ScriptedCluster):
             return
         self.answers_given.append(comparable_answer(event, answer))
 
+    def _next_of(self, asked: Sequence[list[ZkPath]]) -> list[ZkPath]:
+        return asked[len(self.asked)] if len(self.asked) < len(asked) else []
+
     def ask(self, request: ZkRequest) -> ZkResponse:
         """Send a request that is a batch of its own."""
         (response,) = self._ask(request)
         return response
 
     def _ask(self, *requests: ZkRequest) -> tuple[ZkResponse, ...]:
-        """Send a batch of requests, in the order in which Kafka sent them."""
-        asked = self._asked[self._number] if self._number < len(self._asked) else []
+        """Send a batch of requests, in the order in which Kafka sent them, if that is known."""
+        paths = list(map(path_of, requests))
+        asked = paths if self._kafkas_asked is None else self._next_of(self._kafkas_asked)
         places: dict[ZkPath, list[int]] = {}
-        for at, request in enumerate(requests):
-            places.setdefault(path_of(request), []).append(at)
-        if sorted(asked) != sorted(map(path_of, requests)):
-            raise OtherRequests(sorted(map(path_of, requests)), sorted(asked))
+        for at, path in enumerate(paths):
+            places.setdefault(path, []).append(at)
+        if sorted(asked) != sorted(paths):
+            raise OtherRequests(sorted(paths), sorted(asked))
         order = [places[path].pop(0) for path in asked]
-        responses = self.answers([requests[at] for at in order], self._command, self._number)
-        self._number += 1
+        self.asked.append(asked)
+        responses = self.answers([requests[at] for at in order], self._command, len(self.asked) - 1)
         return tuple(response for _, response in sorted(zip(order, responses, strict=True), key=itemgetter(0)))
 
 

@@ -37,7 +37,7 @@ from typing import Any, Final
 from election.ids import BrokerId
 from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests
 from spec.kafka.controller_beside import EVENTS, ControllerBeside, unordered
-from spec.kafka.scripted_cluster import ControlCommand, Disagreement, different
+from spec.kafka.scripted_cluster import ControlCommand, Disagreement, different, path_of
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_controller import QueuedEvent
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
@@ -69,13 +69,13 @@ KEPT: Final = frozenset(
 class HashOrderedDict(UserDict[TopicPartition, Any]):
     """A map that iterates as Kafka's does, which matters when moving partitions fail one after the other.
 
-    Scala's maps do so, if partitions have the names that `tests.kafka.event_sequences` gives them.
+    Scala's maps do so, if partitions have the names that `tests.kafka.event_sequences` gives them. Others come last.
     """
 
-    ORDER = ("d-21", "c-15", "h-21", "d-15", "h-15", "c-21")
+    ORDER = {name: place for place, name in enumerate(("d-21", "c-15", "h-21", "d-15", "h-15", "c-21"))}
 
     def __iter__(self) -> Iterator[TopicPartition]:
-        return iter(sorted(self.data, key=lambda partition: self.ORDER.index(str(partition))))
+        return iter(sorted(self.data, key=lambda partition: self.ORDER.get(str(partition), len(self.ORDER))))
 
 
 class IdleControllerBeside(ControllerBeside):
@@ -90,12 +90,7 @@ class IdleControllerBeside(ControllerBeside):
         """Carry out a command and its consequences, as Kafka has, and report the differences."""
         if self.is_endless or self.is_stuck:  # the numbers of futile repetitions differ
             return []
-        for of_this_command in (self.sent, self.answers_given, self.handled):
-            of_this_command.clear()
-        self.perform(command)
-        self.hear()
-        has_queue = self.controller.design.threads is Threads.queue
-        self._settle(command.get("handle", ENDLESS) if has_queue else ENDLESS)
+        self.carry_out(command)
         self.is_endless, kafkas = len(self.handled) == ENDLESS, seen.get("endless", False)
         if self.is_endless or kafkas:
             return different("no end", self.is_endless, kafkas)
@@ -105,12 +100,21 @@ class IdleControllerBeside(ControllerBeside):
         self._order_unanswered(sent)
         self._order_moves(self.kafkas.get("queue", []))
         kept = frozenset() if self.design.reset_context or self.is_active else KEPT
-        compared = {name: value for name, value in self._seen().items() if name in self.kafkas.keys() - kept}
+        compared = {name: value for name, value in self.seen().items() if name in self.kafkas.keys() - kept}
         return [
             *(each for name, value in compared.items() for each in different(name, value, self.kafkas[name])),
             *different("requests to brokers", in_no_order(self.sent), in_no_order(sent)),
             *different("answers", self.answers_given, list(map(unordered, seen["answers"]))),
         ]
+
+    def carry_out(self, command: ControlCommand) -> None:
+        """Carry out a command and its consequences."""
+        for of_this_command in (self.sent, self.answers_given, self.handled, self.asked):
+            of_this_command.clear()
+        self.perform(command)
+        self.hear()
+        has_queue = self.controller.design.threads is Threads.queue
+        self._settle(command.get("handle", ENDLESS) if has_queue else ENDLESS)
 
     def _order_moves(self, kafkas: Sequence[tuple[Any, ...]]) -> None:
         """Changes of ISRs wait in the order in which Kafka wrote the states, each partition of a hash set in turn."""
@@ -143,9 +147,10 @@ class IdleControllerBeside(ControllerBeside):
         """Whether ZkEventThread has something to do, in 0.11 and 1.0."""
         return bool(self.controller.posted or self.controller.me.listener_agenda)
 
-    def _seen(self) -> dict[str, Any]:
+    def seen(self) -> dict[str, Any]:
+        """Its state, by the names of Kafka's observed state."""
         queue = [waiting_event(event) for event in self.queue] if self.controller.is_running else []
-        return super()._seen() | {"queue": queue, "being_elected": self.processor.elections_in_progress}
+        return super().seen() | {"queue": queue, "being_elected": self.processor.elections_in_progress}
 
     def _servers(self) -> ZooKeeper:
         return self.zookeeper
@@ -154,6 +159,7 @@ class IdleControllerBeside(ControllerBeside):
         return HashOrderedDict()
 
     def _ask(self, *requests: ZkRequest) -> tuple[ZkResponse, ...]:
+        self.asked.append(list(map(path_of, requests)))
         return self.answers(requests, {}, 0)
 
 

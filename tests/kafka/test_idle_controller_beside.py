@@ -447,12 +447,12 @@ class FailingOver(IdleControllerBeside):
 
     def __init__(self, release: str) -> None:
         super().__init__(release)
-        self.asked: list[ZkPath] = []
+        self.read: list[ZkPath] = []
 
     def _ask(self, *requests: ZkRequest) -> tuple[ZkResponse, ...]:
         event = self.controller.event
         if event is not None and event.method == self.processor.on_controller_failover.__name__:
-            self.asked += [path_of(request) for request in requests if not isinstance(request, Exists)]
+            self.read += [path_of(request) for request in requests if not isinstance(request, Exists)]
         return super()._ask(*requests)
 
 
@@ -466,11 +466,11 @@ def test_a_failover_of_0_10_asks_in_this_order(real_controllers: RealControllers
 
     ours = FailingOver("0.10.2.2")
     for command, now in zip(MUCH_TO_DO, seen, strict=True):
-        ours.asked.clear()
+        ours.read.clear()
         assert ours.disagreements(command, now) == []
-    _read, again, _deleted = (at for at, path in enumerate(ours.asked) if path == PREFERRED_REPLICA_ELECTION)
-    del ours.asked[again]
-    assert ours.asked == [ISR_CHANGE_NOTIFICATION, *failover[len(begin) :], *deletions]
+    _read, again, _deleted = (at for at, path in enumerate(ours.read) if path == PREFERRED_REPLICA_ELECTION)
+    del ours.read[again]
+    assert ours.read == [ISR_CHANGE_NOTIFICATION, *failover[len(begin) :], *deletions]
 
 
 @pytest.mark.parametrize(("release", "sent"), [("0.11.0.3", True), ("1.0.2", False)])

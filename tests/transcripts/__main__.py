@@ -1,0 +1,16 @@
+"""Write the transcripts anew: `python -m tests.transcripts [--kafka] [FILE ...]`."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tests.transcripts.transcript import files, rewrite
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kafka", action="store_true", help="as Kafka's own controllers do, not as ours")
+    parser.add_argument("files", nargs="*", type=Path, help="all by default")
+    options = parser.parse_args()
+    for path in options.files or files():
+        rewrite(path, options.kafka)

@@ -1,0 +1,211 @@
+"""Transcripts: texts of commands, and what a controller did after each.
+
+    # A title, which is a sentence.
+    release 3.9.1
+
+    register 1 2 3
+    create t 1,2 2,3
+    ----
+    handles TopicChange
+    ...
+
+A text has several, one after another. `release` names one or more releases, which all do the same. `show requests`
+also tells the requests to ZooKeeper. `not recorded` says why none of Kafka's controllers can show it. Of several
+commands before a line of dashes only the last one's effects are written: the others are set-up. A page of `docs/` has
+transcripts without titles in its code blocks.
+
+`make test` compares the texts with our controller, `make long-kafka` with Kafka's own. After a wanted change,
+`python -m tests.transcripts` writes what ours does, and `python -m tests.transcripts --kafka` what Kafka's does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests
+from spec.kafka.controller_beside import ControllerBeside, event_name, unordered
+from spec.kafka.idle_controller_beside import RELEASES as IDLE
+from spec.kafka.idle_controller_beside import SEEN, IdleControllerBeside
+from spec.kafka.scripted_cluster import ControlCommand
+from spec.kafka.state_machines_beside import RealController
+from statemachines.controller.event_processor import ControllerEventProcessor
+from tests.transcripts.commands import command_of
+from tests.transcripts.observation import Observation, State, lines_of
+
+ROOT: Final = Path(__file__).parent / "controller"
+PAGE: Final = Path(__file__).parents[2] / "docs" / "controller-transcripts.md"
+BLOCK: Final = re.compile(r"(?<=^```text\n)release .*?(?=^```$)", re.MULTILINE | re.DOTALL)
+DASHES: Final = "----"
+
+
+class Step(NamedTuple):
+    """Commands, and what was written of the last one."""
+
+    commands: tuple[tuple[str, ...], ...]
+    """The lines of each."""
+    told: tuple[str, ...]
+
+
+class Transcript(NamedTuple):
+    """A story of a controller."""
+
+    head: tuple[str, ...]
+    """Its title and directives, line by line."""
+    steps: tuple[Step, ...]
+
+    def directive(self, name: str) -> str:
+        """What the head says after this word; nothing, if it does not have it."""
+        return next((line.removeprefix(name).strip() for line in self.head if line.startswith(name)), "")
+
+    @property
+    def releases(self) -> list[str]:
+        """The releases that do this."""
+        return self.directive("release").split()
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether Kafka's own controllers can show it."""
+        return not self.directive("not recorded")
+
+    @property
+    def commands(self) -> list[ControlCommand]:
+        """All its commands."""
+        return [command_of(lines) for step in self.steps for lines in step.commands]
+
+    def with_told(self, told: Iterable[Sequence[str]]) -> Transcript:
+        """The same commands, with what was told after each."""
+        after = iter(told)
+        steps = []
+        for step in self.steps:
+            lines: Sequence[str] = ()
+            for _ in step.commands:
+                lines = next(after)
+            steps.append(step._replace(told=tuple(lines)))
+        return self._replace(steps=tuple(steps))
+
+    def __str__(self) -> str:
+        steps = ([*chain(*step.commands), DASHES, *step.told] for step in self.steps)
+        return "\n\n".join(map("\n".join, [self.head, *steps])) + "\n"
+
+
+def parsed(text: str) -> list[Transcript]:
+    """The transcripts of a text."""
+    found: list[Transcript] = []
+    for paragraph in re.split(r"\n{2,}", text.strip()):
+        lines = tuple(paragraph.splitlines())
+        if lines[0].startswith(("# ", "release ")):
+            found.append(Transcript(lines, ()))
+        else:
+            found[-1] = found[-1]._replace(steps=(*found[-1].steps, _step(lines)))
+    return found
+
+
+def _step(lines: Sequence[str]) -> Step:
+    dashes = lines.index(DASHES)
+    commands: list[tuple[str, ...]] = []
+    for line in lines[:dashes]:
+        if line.startswith(" "):
+            commands[-1] += (line,)
+        else:
+            commands.append((line,))
+    return Step(tuple(commands), tuple(lines[dashes + 1 :]))
+
+
+def texts(path: Path) -> list[str]:
+    """The texts in a file: all of it, or the code blocks of a page."""
+    content = path.read_text(encoding="utf-8")
+    return BLOCK.findall(content) if path.suffix == ".md" else [content]
+
+
+def files() -> list[Path]:
+    """All files, sorted."""
+    return [PAGE, *sorted(ROOT.glob("*.txt"))]
+
+
+# What our controller does.
+
+
+def ours(
+    transcript: Transcript, release: str, processor: type[ControllerEventProcessor] = ControllerEventProcessor
+) -> Transcript:
+    """The transcript as our controller writes it."""
+    controller = (IdleControllerBeside if release in IDLE else ControllerBeside)(release, processor)
+    return transcript.with_told(_told(_observed(controller, transcript.commands), transcript.directive("show")))
+
+
+def _observed(controller: ControllerBeside, commands: Iterable[ControlCommand]) -> Iterator[Observation]:
+    for command in commands:
+        controller.carry_out(command)
+        handled = () if isinstance(controller, IdleControllerBeside) else tuple(map(event_name, controller.handled))
+        yield Observation(
+            handled,
+            [list(batch) for batch in controller.asked],
+            {broker: list(requests) for broker, requests in controller.sent.items()},
+            list(controller.answers_given),
+            {name: _copied(value) for name, value in controller.seen().items()},
+            list(controller.registered),
+        )
+
+
+def _copied(value: Any) -> Any:
+    """A value that stays as it is when the controller goes on."""
+    if isinstance(value, Mapping):
+        return {key: _copied(each) for key, each in value.items()}
+    return [*map(_copied, value)] if isinstance(value, list) else value
+
+
+def _told(observed: Iterable[Observation], show: str) -> Iterator[list[str]]:
+    before: State = {}
+    for now in observed:
+        yield lines_of(now, before, show)
+        before = now.state
+
+
+# What Kafka's does.
+
+
+def kafkas(transcripts: Sequence[Transcript], release: str, kafka: RealController) -> Iterator[Transcript]:
+    """The transcripts as Kafka's own controller of a release writes them."""
+    answers = kafka.of("Events", [each.commands for each in transcripts])
+    for transcript, (_, seen) in zip(transcripts, answers, strict=True):
+        yield transcript.with_told(_told(_recorded(seen, release), transcript.directive("show")))
+
+
+def _recorded(seen: Iterable[Mapping[str, Any]], release: str) -> Iterator[Observation]:
+    decoders = SEEN if release in IDLE else WHOLE
+    state: State = {}
+    registered: list[int] = []
+    for now in seen:
+        registered = now.get("registered", registered)
+        state = {**state, **{name: decoders[name](value) for name, value in now.items() if name in decoders}}
+        yield Observation(
+            tuple(map(decoded_event, now.get("handled", ()))),
+            now.get("asked", ()),
+            decoded_requests(now["sent"]),
+            list(map(unordered, now["answers"])),
+            state,
+            registered,
+        )
+
+
+def rewrite(path: Path, by_kafka: bool) -> None:
+    """Write into a file what our controller does, or Kafka's of the first release that each transcript names."""
+    told: dict[str, Transcript] = {}
+    by_release: defaultdict[str, list[Transcript]] = defaultdict(list)
+    for transcript in chain(*map(parsed, texts(path))):
+        by_release[transcript.releases[0]].append(transcript)
+    for release, its in by_release.items():
+        recorded = [each for each in its if by_kafka and each.is_recorded]
+        told |= {str(each): ours(each, release) for each in its if each not in recorded}
+        if recorded:
+            with RealController(release) as kafka:
+                told |= zip(map(str, recorded), kafkas(recorded, release, kafka), strict=True)
+    content = path.read_text(encoding="utf-8")
+    for text in texts(path):
+        content = content.replace(text, "\n".join(str(told[str(each)]) for each in parsed(text)))
+    path.write_text(content, encoding="utf-8")
