@@ -151,13 +151,13 @@ class HostedPartition(NamedTuple):
     def prepare_isr_expand(self, broker: BrokerId, replica: BrokerId) -> HostedPartition:
         """The leader is about to add a replica to an ISR without pending changes [prepareIsrExpand]."""
         committed = self._committed(broker)
-        sent = self._sent(broker, (*committed.isr, replica))
+        sent = self._sent(broker, committed, (*committed.isr, replica))
         return self._replace(state=PendingExpandIsr(replica, sent, committed))
 
     def prepare_isr_shrink(self, broker: BrokerId, out_of_sync: Iterable[BrokerId]) -> HostedPartition:
         """The leader is about to remove replicas from the ISR [prepareIsrShrink]."""
         committed, leaving = self._committed(broker), frozenset(out_of_sync)
-        sent = self._sent(broker, (each for each in committed.isr if each not in leaving))
+        sent = self._sent(broker, committed, (each for each in committed.isr if each not in leaving))
         return self._replace(state=PendingShrinkIsr(leaving, sent, committed))
 
     def with_committed(self, leader_and_isr: LeaderAndIsr) -> HostedPartition:
@@ -184,9 +184,9 @@ class HostedPartition(NamedTuple):
             raise ValueError(f"a change of the ISR is under way: {self.state}")
         return self.state
 
-    def _sent(self, broker: BrokerId, isr: Iterable[BrokerId]) -> LeaderAndIsr:
+    def _sent(self, broker: BrokerId, committed: CommittedPartitionState, isr: Iterable[BrokerId]) -> LeaderAndIsr:
         """The state to write."""
-        recovery = self._committed(broker).leader_recovery_state
+        recovery = committed.leader_recovery_state
         return LeaderAndIsr(broker, self.leader_epoch, tuple(isr), recovery, self.partition_epoch)
 
     def _with(
