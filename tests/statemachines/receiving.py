@@ -45,7 +45,7 @@ class Broker:
 
     def stop(self, leader_epoch: int, delete: bool = False) -> None:
         """StopReplica stops t-0."""
-        states = (StopReplicaPartitionState("t", 0, leader_epoch, delete),)
+        states = (StopReplicaPartitionState(T0, leader_epoch, delete),)
         self.apis.handle(StopReplicaRequest(9, EPOCH, BROKER_EPOCH, False, states))
 
     def hosted(self, partition: TopicPartition = T0) -> HostedPartition:
@@ -74,5 +74,5 @@ def leader_and_isr_state(
     version = leader_epoch if partition_epoch is None else partition_epoch
     in_sync = replicas if isr is None else isr
     return LeaderAndIsrPartitionState(
-        *partition, epoch, leader, leader_epoch, in_sync, version, replicas, isNew=is_new
+        partition, epoch, leader, leader_epoch, in_sync, version, replicas, isNew=is_new
     )

@@ -87,7 +87,7 @@ SETUPS = st.builds(
 def seen(cluster: Cluster) -> dict[str, Any]:
     """The results of a change, without the order of requests and log entries."""
     metadata = {
-        (broker, state.topicName, state.partitionIndex): state
+        (broker, state.partition): state
         for broker, request in cluster.sent
         if hasattr(request, "liveBrokers")
         for state in request.partitionStates

@@ -149,15 +149,13 @@ class Turbulence(EventCluster):
         super().send(broker, request)
         if isinstance(request, StopReplicaRequest):
             deleted = tuple(
-                TopicPartition(each.topicName, each.partitionIndex)
-                for each in request.partitionStates
-                if each.deletePartition or request.deletePartitions
+                each.partition for each in request.partitionStates if each.deletePartition or request.deletePartitions
             )
             self.to_delete.setdefault(broker, []).append(deleted)
         if isinstance(request, LeaderAndIsrRequest):
             for each in request.partitionStates:
                 sent = (each.leader, each.leaderEpoch, each.isr)
-                lives = self.lives.get(TopicPartition(each.topicName, each.partitionIndex), [])
+                lives = self.lives.get(each.partition, [])
                 written = {written.state[:3] for life in lives for written in life}
                 if sent not in written:
                     self.unwritten.append((broker, sent))

@@ -36,6 +36,7 @@ from statemachines.messages.leader_and_isr import (
     NO_EPOCH,
     LeaderRecoveryState,
 )
+from statemachines.messages.topic_partition import TopicPartition
 from tests.kafka.receiver_comparison import (
     BROKER_EPOCH,
     Command,
@@ -112,13 +113,16 @@ def _brokers(text: str, pattern: str, otherwise: tuple[int, ...] = ()) -> tuple[
     return tuple(map(int, re.findall(r"\d+", found[1]))) if found else otherwise
 
 
+def _partition(part: str) -> TopicPartition:
+    topic, _, number = re.split("[ ,]", part)[0].rpartition("-")
+    return TopicPartition(topic, int(number))
+
+
 def _led(part: str, epoch: int) -> LeaderAndIsrPartitionState:
-    topic, _, number = part.split()[0].rpartition("-")
     leader_epoch = _number(part, "in", 0)
     replicas = _brokers(part, rf"\bon {LIST}", BROKERS)
     return LeaderAndIsrPartitionState(
-        topic,
-        int(number),
+        _partition(part),
         epoch,
         _number(part, "led by", -1),
         leader_epoch,
@@ -133,16 +137,15 @@ def _led(part: str, epoch: int) -> LeaderAndIsrPartitionState:
 
 
 def _stopped(part: str) -> StopReplicaPartitionState:
-    topic, _, number = re.split("[ ,]", part)[0].rpartition("-")
     epoch = EPOCH_DURING_DELETE if " in deletion" in part else _number(part, "in", NO_EPOCH)
-    return StopReplicaPartitionState(topic, int(number), epoch, ", delete" in part)
+    return StopReplicaPartitionState(_partition(part), epoch, ", delete" in part)
 
 
 def _known(led: LeaderAndIsrPartitionState, part: str) -> UpdateMetadataPartitionState:
-    topic, number, epoch, leader, leader_epoch, isr, version, replicas, *_ = led
+    partition, epoch, leader, leader_epoch, isr, version, replicas, *_ = led
     leader = LEADER_DURING_DELETE if " in deletion" in part else leader
     offline = _brokers(part, f", {LIST} offline")
-    return UpdateMetadataPartitionState(topic, number, epoch, leader, leader_epoch, isr, version, replicas, offline)
+    return UpdateMetadataPartitionState(partition, epoch, leader, leader_epoch, isr, version, replicas, offline)
 
 
 # What it answers and holds.

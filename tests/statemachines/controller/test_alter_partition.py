@@ -40,7 +40,7 @@ def wanted(
     partition: TopicPartition = T0,
 ) -> AlterPartitionData:
     """The new state that a leader asks for; by default it knows what the controller knows."""
-    return AlterPartitionData(*partition, leader_epoch, isr, recovery, partition_epoch)
+    return AlterPartitionData(partition, leader_epoch, isr, recovery, partition_epoch)
 
 
 class Altering:
@@ -188,7 +188,7 @@ def judges_each_partition(kind: Kind) -> None:
     done = altering.alter(wanted(1, leader_epoch=2), wanted(1, partition=T1))
     assert done.response.partitions == ((T0, Errors.FENCED_LEADER_EPOCH), (T1, altered(1)))
     states = altering.cluster.metadata()[1].partitionStates
-    assert [(state.partitionIndex, state.isr) for state in states] == [(0, (1, 2)), (1, (1,))]
+    assert [(state.partition.partition, state.isr) for state in states] == [(0, (1, 2)), (1, (1,))]
 
 
 class Differently(AlterPartitionProcessor):
@@ -231,7 +231,7 @@ class TakesAStaleAlterPartition(AlterPartitionProcessor):
     def process_alter_partition(self, request: AlterPartitionRequest, is_active: bool = True) -> AlterPartitionStep:
         data = []
         for each in request.partitions:
-            known = self.context.leadership_of(TopicPartition(each.topicName, each.partitionIndex))
+            known = self.context.leadership_of(each.partition)
             assert known is not None
             version = max(each.partitionEpoch, known.leader_and_isr.partition_epoch)
             data.append(each._replace(partitionEpoch=version))

@@ -180,7 +180,7 @@ def test_until_2_6_a_new_broker_received_topics_to_be_deleted(release: str, topi
     cluster.register(4)
     cluster.process("process_broker_change")
     [request] = [request for broker, request in cluster.sent if broker == 4]
-    assert [state.topicName for state in request.partitionStates] == topics
+    assert [state.partition.topic for state in request.partitionStates] == topics
 
 
 def test_a_new_broker_leads_leaderless_partitions() -> None:
@@ -343,7 +343,7 @@ def test_replicas_that_cannot_be_served_are_offline(cluster: EventCluster) -> No
     assert cluster.state(T0)[:3] == (1, 0, (1, 2, 3))
     assert cluster.replica_state(T1, 2) is OfflineReplica
     assert "2 StopReplica t-1" in cluster.story()
-    offline = {each.partitionIndex: each.offlineReplicas for each in cluster.metadata()[1].partitionStates}
+    offline = {each.partition.partition: each.offlineReplicas for each in cluster.metadata()[1].partitionStates}
     assert offline == {1: (2,)}
 
 

@@ -31,6 +31,7 @@ from statemachines.messages.control_requests import (
 )
 from statemachines.messages.errors import Errors
 from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from tests.statemachines.control import T0, T1
 from tests.statemachines.processing import EventCluster
 
@@ -40,7 +41,9 @@ UPDATE_METADATA = UpdateMetadataRequest(9, 5, 101, (), ())
 
 def stop(*deletes: bool, of_all: bool = False) -> StopReplicaRequest:
     """Stop t-0, t-1, ..., each with its flag, or with one for all."""
-    states = (StopReplicaPartitionState("t", number, -2, delete) for number, delete in enumerate(deletes))
+    states = (
+        StopReplicaPartitionState(TopicPartition("t", number), -2, delete) for number, delete in enumerate(deletes)
+    )
     return StopReplicaRequest(9, 5, 101, of_all, tuple(states))
 
 

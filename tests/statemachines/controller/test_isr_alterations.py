@@ -26,7 +26,7 @@ def cluster() -> EventCluster:
 def wanted(cluster: EventCluster, *isr: int) -> AlterPartitionRequest:
     """Broker 1 asks for this ISR, and knows ZooKeeper's state."""
     known = cluster.known(T0)
-    data = AlterPartitionData(*T0, known.leader_epoch, isr, LeaderRecoveryState.RECOVERED, known.partition_epoch)
+    data = AlterPartitionData(T0, known.leader_epoch, isr, LeaderRecoveryState.RECOVERED, known.partition_epoch)
     return AlterPartitionRequest(1, cluster.context.state.live_broker_epochs[1], (data,))
 
 

@@ -274,10 +274,7 @@ def test_until_2_0_0_the_rebalance_went_partition_by_partition() -> None:
         cluster.process("process_auto_preferred_replica_leader_election")
         assert [cluster.state(each).leader for each in (T0, T1)] == [1, 1]
         requests = [each for broker, each in cluster.sent if broker == 1 and isinstance(each, LeaderAndIsrRequest)]
-        assert [
-            [TopicPartition(state.topicName, state.partitionIndex) for state in request.partitionStates]
-            for request in requests
-        ] == batches
+        assert [[state.partition for state in request.partitionStates] for request in requests] == batches
 
 
 @pytest.mark.parametrize(("release", "failed"), [("2.5", [T1]), ("2.6", [])])

@@ -41,7 +41,7 @@ def test_leader_and_isr_has_state_and_assignment(cluster: Cluster) -> None:
     assert request[:3] == (CONTROLLER, EPOCH, 102)
     assert request.liveLeaders == (1,)
     (state,) = request.partitionStates
-    assert state == ("t", 0, 4, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (1,), True, 0)
+    assert state == (T0, 4, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (1,), True, 0)
 
 
 def test_leader_and_isr_is_metadata_for_every_broker(cluster: Cluster) -> None:
@@ -51,7 +51,7 @@ def test_leader_and_isr_is_metadata_for_every_broker(cluster: Cluster) -> None:
     cluster.batch.send_requests_to_brokers(EPOCH)
     metadata = cluster.metadata()
     assert metadata.keys() == {1, 2, 3}
-    state = UpdateMetadataPartitionState("t", 0, EPOCH - 1, 1, 3, (1, 2), 1, (1, 2, 3), (3,))
+    state = UpdateMetadataPartitionState(T0, EPOCH - 1, 1, 3, (1, 2), 1, (1, 2, 3), (3,))
     assert metadata[3] == UpdateMetadataRequest(CONTROLLER, EPOCH, 103, (state,), (1, 2, 3))
 
 
@@ -108,7 +108,7 @@ def test_a_partition_without_leader_is_left_out_of_metadata(cluster: Cluster) ->
     del cluster.context.state.partition_leadership_info[T0]
     cluster.batch.add_update_metadata_request_for_brokers([1], [T0, T1])
     cluster.batch.send_requests_to_brokers(EPOCH)
-    assert [state.partitionIndex for state in cluster.metadata()[1].partitionStates] == [1]
+    assert [state.partition.partition for state in cluster.metadata()[1].partitionStates] == [1]
 
 
 def test_a_topic_to_be_deleted(cluster: Cluster) -> None:
@@ -144,7 +144,7 @@ def test_until_2_5_deletions_are_a_request_of_their_own() -> None:
     cluster.batch.send_requests_to_brokers(EPOCH)
     requests = [request for _, request in cluster.sent if isinstance(request, StopReplicaRequest)]
     assert [request.deletePartitions for request in requests] == [True, False]
-    assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[(1, -1)], [(0, -1)]]
+    assert [[state[:2] for state in request.partitionStates] for request in requests] == [[(T1, -1)], [(T0, -1)]]
 
 
 def test_until_1_1_metadata_contained_every_topic_in_deletion() -> None:
@@ -156,7 +156,7 @@ def test_until_1_1_metadata_contained_every_topic_in_deletion() -> None:
     cluster.batch.add_update_metadata_request_for_brokers([1], [T0])
     cluster.batch.send_requests_to_brokers(EPOCH)
     states = cluster.metadata()[1].partitionStates
-    assert [(state.topicName, state.leader) for state in states] == [("t", 1), ("u", -2)]
+    assert [(state.partition.topic, state.leader) for state in states] == [("t", 1), ("u", -2)]
 
 
 def test_until_2_2_each_stopping_replica_has_a_request_of_its_own() -> None:
@@ -167,7 +167,7 @@ def test_until_2_2_each_stopping_replica_has_a_request_of_its_own() -> None:
     cluster.batch.send_requests_to_brokers(EPOCH)
     requests = [request for _, request in cluster.sent if isinstance(request, StopReplicaRequest)]
     assert [request.deletePartitions for request in requests] == [False, False, True]
-    assert [[state[1:3] for state in request.partitionStates] for request in requests] == [[], [(1, -1)], [(0, -1)]]
+    assert [[state[:2] for state in request.partitionStates] for request in requests] == [[], [(T1, -1)], [(T0, -1)]]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_partitions_are_sorted(cluster: Cluster) -> None:
         cluster.batch.add_leader_and_isr_request_for_brokers([1], partition, KNOWN, ASSIGNED, is_new=False)
     cluster.batch.send_requests_to_brokers(EPOCH)
     for _, request in cluster.sent:
-        assert [state.partitionIndex for state in request.partitionStates] == [0, 1]
+        assert [state.partition.partition for state in request.partitionStates] == [0, 1]
 
 
 @pytest.mark.parametrize("kind", ["LeaderAndIsr", "StopReplica", "UpdateMetadata"])

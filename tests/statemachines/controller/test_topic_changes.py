@@ -402,7 +402,7 @@ def test_until_2_4_deletions_began_topic_by_topic(release: str, stopped: list[li
     cluster.process("process_topic_deletion")
     requests = [request for broker, request in cluster.sent if broker == 1]
     topics = [
-        sorted({state.topicName for state in request.partitionStates})
+        sorted({state.partition.topic for state in request.partitionStates})
         for request in requests
         if isinstance(request, StopReplicaRequest)
     ]

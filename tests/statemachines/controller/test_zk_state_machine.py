@@ -290,11 +290,7 @@ class OnePartition(Specification[Controlled]):
 
 FIXED: list[tuple[Any, str, Any]] = [
     *(
-        (kind, "topicName", "t")
-        for kind in (LeaderAndIsrPartitionState, StopReplicaPartitionState, UpdateMetadataPartitionState)
-    ),
-    *(
-        (kind, "partitionIndex", 0)
+        (kind, "partition", P)
         for kind in (LeaderAndIsrPartitionState, StopReplicaPartitionState, UpdateMetadataPartitionState)
     ),
     *((LeaderAndIsrPartitionState, name, ()) for name in ("addingReplicas", "removingReplicas")),
