@@ -10,9 +10,9 @@
     ...
 
 A text has several, one after another. `release` names one or more releases, which all do the same. `show requests`
-also tells the requests to ZooKeeper. `not recorded` says why none of Kafka's controllers can show it. Of several
-commands before a line of dashes only the last one's effects are written: the others are set-up. A page of `docs/` has
-transcripts without titles in its code blocks.
+also tells the requests to ZooKeeper. `not recorded` says why none of Kafka's controllers can show it; `proposed` names
+changes that no release has. Of several commands before a line of dashes only the last one's effects are written: the
+others are set-up. A page of `docs/` has transcripts without titles in its code blocks.
 
 `make test` compares the texts with our controller, `make long-kafka` with Kafka's own. After a wanted change,
 `python -m tests.transcripts` writes what ours does, and `python -m tests.transcripts --kafka` what Kafka's does.
@@ -70,7 +70,7 @@ class Transcript(NamedTuple):
     @property
     def is_recorded(self) -> bool:
         """Whether Kafka's own controllers can show it."""
-        return not self.directive("not recorded")
+        return not (self.directive("not recorded") or self.directive("proposed"))
 
     @property
     def commands(self) -> list[ControlCommand]:
@@ -134,7 +134,8 @@ def ours(
     transcript: Transcript, release: str, processor: type[ControllerEventProcessor] = ControllerEventProcessor
 ) -> Transcript:
     """The transcript as our controller writes it."""
-    controller = (IdleControllerBeside if release in IDLE else ControllerBeside)(release, processor)
+    proposed = dict.fromkeys(transcript.directive("proposed").split(), True)
+    controller = (IdleControllerBeside if release in IDLE else ControllerBeside)(release, processor, **proposed)
     return transcript.with_told(_told(_observed(controller, transcript.commands), transcript.directive("show")))
 
 
