@@ -157,7 +157,7 @@ def _copied(value: Any) -> Any:
     """A value that stays as it is when the controller goes on."""
     if isinstance(value, Mapping):
         return {key: _copied(each) for key, each in value.items()}
-    return [*map(_copied, value)] if isinstance(value, list) else value
+    return value.__class__(map(_copied, value)) if value.__class__ in (list, tuple) else value
 
 
 def _told(observed: Iterable[Observation], show: str) -> Iterator[list[str]]:
