@@ -29,7 +29,7 @@ BUDGET: Final = {
     "statemachines": 2_811,
     "statemachines/broker": 4_123,
     "statemachines/changes": 1_778,
-    "statemachines/controller": 9_871,
+    "statemachines/controller": 9_865,
     "statemachines/drawing": 780,
     "statemachines/messages": 646,
     "statemachines/tables": 417,
