@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import pytest
+
 from statemachines.controller.calls import Call, EventFailure, EventWaiting
 from statemachines.controller.context import ControllerContext, InMemoryContext
 from statemachines.controller.design import registration
@@ -175,6 +177,7 @@ def explore(first: Frozen) -> tuple[dict[Frozen, tuple[Frozen, str] | None], int
     return reached, steps
 
 
+@pytest.mark.long
 def test_every_interleaving_of_two_brokers() -> None:
     """In each state the ISR has members and its leader is one; at rest, the controller has handled every change."""
     reached, steps = explore(beginning())

@@ -277,6 +277,7 @@ def test_invariants_hold_in_long_sequences(release: str) -> None:
     test()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("release", ["2.3", "2.6", "3.0"])
 def test_invariants_hold_in_older_releases(release: str) -> None:
     """Those that notice a restarted broker."""
