@@ -9,22 +9,22 @@ from typing import Any
 import pytest
 
 from tests.kafka.conftest import RealControllers, Receivers
-from tests.transcripts.brokers import BROKER
-from tests.transcripts.transcript import CONTROLLER, Sides, files, parsed, texts
+from tests.transcripts.brokers import RECEIVERS
+from tests.transcripts.transcript import CONTROLLERS, Sides, files, parsed, texts
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", files(), ids=lambda path: path.stem)
 def test_kafkas_controllers_do_what_the_transcripts_say(path: Path, real_controllers: RealControllers) -> None:
     """In each release that a transcript names."""
-    agree(path, CONTROLLER, real_controllers)
+    agree(path, CONTROLLERS, real_controllers)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("path", files("broker"), ids=lambda path: path.stem)
 def test_kafkas_brokers_do_what_the_transcripts_say(path: Path, receivers: Receivers) -> None:
     """In each release that a transcript names."""
-    agree(path, BROKER, receivers)
+    agree(path, RECEIVERS, receivers)
 
 
 def agree(path: Path, sides: Sides, kafka: Callable[[str], Any]) -> None:

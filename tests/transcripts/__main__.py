@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tests.transcripts.brokers import BROKER
-from tests.transcripts.clusters import CLUSTER
-from tests.transcripts.transcript import CONTROLLER, files, rewrite
+from tests.transcripts.brokers import RECEIVERS
+from tests.transcripts.clusters import CLUSTERS
+from tests.transcripts.transcript import CONTROLLERS, files, rewrite
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
@@ -15,4 +15,4 @@ if __name__ == "__main__":
     parser.add_argument("files", nargs="*", type=Path, help="all by default")
     options = parser.parse_args()
     for path in options.files or [*files(), *files("broker"), *files("cluster")]:
-        rewrite(path, options.kafka, {"broker": BROKER, "cluster": CLUSTER}.get(path.parent.name, CONTROLLER))
+        rewrite(path, options.kafka, {"broker": RECEIVERS, "cluster": CLUSTERS}.get(path.parent.name, CONTROLLERS))

@@ -272,4 +272,4 @@ def kafkas(transcripts: Sequence[Transcript], release: str, kafka: KafkaReceiver
         yield transcript.with_told(_told(seen))
 
 
-BROKER: Final = Sides(ours, kafkas, KafkaReceivers)
+RECEIVERS: Final = Sides(ours, kafkas, KafkaReceivers)

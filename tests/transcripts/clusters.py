@@ -97,7 +97,7 @@ def ours(transcript: Transcript, release: str) -> Transcript:
     return transcript.with_told([story.carry_out(line) for line, *_ in transcript.commands])
 
 
-CLUSTER: Final = Sides(ours)
+CLUSTERS: Final = Sides(ours)
 
 
 def _ids(words: str) -> tuple[int, ...]:
