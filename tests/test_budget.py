@@ -27,7 +27,7 @@ BUDGET: Final = {
     "spec/testing": 948,
     "spec/what_if": 3_801,
     "statemachines": 2_805,
-    "statemachines/broker": 4_015,
+    "statemachines/broker": 4_016,
     "statemachines/changes": 1_778,
     "statemachines/controller": 9_865,
     "statemachines/drawing": 756,
