@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from election.ids import BrokerId, ControllerEpoch
-from spec.checking.traces.notebook import NotebookDisplay
 from spec.checking.traces.replay import Replay
-from spec.checking.traces.trace import TraceStep
+from spec.checking.traces.trace import NotebookDisplay, TraceStep
 from spec.kafka.broker_processes import (
     BrokerProcess,
     LogLine,

@@ -17,9 +17,8 @@ from spec.checking.check import silent
 from spec.checking.exploration import OnProgress
 from spec.checking.graph.edge_coverage import EdgeCoverage, EdgeTours
 from spec.checking.model import Model, Path
-from spec.checking.traces.notebook import NotebookDisplay
 from spec.checking.traces.paths import trace_along
-from spec.checking.traces.trace import Trace
+from spec.checking.traces.trace import NotebookDisplay, Trace
 from spec.checking.values.text import jsonable, show
 from spec.kafka.divergences import DIVERGENCES, Divergence
 from spec.kafka.mapping import KafkaRun, PathTask, Response

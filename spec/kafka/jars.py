@@ -29,8 +29,7 @@ from typing import Final, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from spec.kafka.java import BRIEFLY, java
-from spec.language.errors import EnvironmentFailed, UsageError
-from spec.language.extras import require
+from spec.language.errors import EnvironmentFailed, UsageError, require
 
 LOCKS: Final = Path(__file__).parent / "locks"
 SETTINGS: Final = "KAFKASPEC_IVYSETTINGS"
