@@ -31,7 +31,7 @@ BUDGET: Final = {
     "statemachines/changes": 1_778,
     "statemachines/controller": 9_865,
     "statemachines/drawing": 756,
-    "statemachines/messages": 635,
+    "statemachines/messages": 634,
     "statemachines/tables": 417,
     "statemachines/znodes": 890,
     "statemachines/zookeeper": 2_159,
