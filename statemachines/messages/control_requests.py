@@ -5,9 +5,8 @@ its metadata for clients. Fields have the names of Kafka's schemas [LeaderAndIsr
 UpdateMetadataRequest.json, StopReplicaRequest.json, 3.9]. Each request carries two epochs by which a broker refuses
 late requests: that of its controller and, since 2.2, that of the receiving broker [KIP-380].
 
-On the wire partitions are grouped by topic; here they are listed one by one, in order, and each is named by one value
-instead of topicName and partitionIndex. Left out: topic ids,
-endpoints, racks, and fields of KRaft controllers.
+On the wire partitions are grouped by topic. Here they are listed one by one, in order, and each is named by one value
+in place of topicName and partitionIndex. Left out: topic ids, endpoints, racks, and fields of KRaft controllers.
 """
 
 # ruff: noqa: N815
