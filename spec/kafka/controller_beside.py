@@ -163,6 +163,7 @@ class ControllerBeside(ScriptedCluster):
         release: whose rules apply.
         processor: the class that processes events; a test can substitute a mutant.
         controller: the class that is elected and owns the processor.
+        changes: values of the release's design that differ, such as proposals.
     """
 
     def __init__(
@@ -170,9 +171,10 @@ class ControllerBeside(ScriptedCluster):
         release: str = "3.9",
         processor: type[ControllerEventProcessor] = ControllerEventProcessor,
         controller: type[KafkaController] = KafkaController,
+        **changes: Any,
     ) -> None:
         super().__init__()
-        self.release, self.design = release, ControlDesign(release)
+        self.release, self.design = release, ControlDesign(release).but(**changes)
         self.context = context_of(self.design, release, InMemoryContext(partition_assignments=self._of_partitions()))
         self.batches = [
             ControllerBrokerRequestBatch(BROKER, self.context, self._send, InMemoryBatch(), self.design)
