@@ -10,9 +10,10 @@
     ...
 
 A text has several, one after another. `release` names one or more releases, which all do the same. `show requests`
-also tells the requests to ZooKeeper. `not recorded` says why none of Kafka's controllers can show it; `proposed` names
-changes that no release has. Of several commands before a line of dashes only the last one's effects are written: the
-others are set-up. A page of `docs/` has transcripts without titles in its code blocks.
+also tells the requests to ZooKeeper, batch by batch; in 0.10 each path once, where it comes last. `not recorded` says
+why none of Kafka's controllers can show it; `proposed` names changes that no release has. Of several commands before a
+line of dashes only the last one's effects are written: the others are set-up. A page of `docs/` has transcripts
+without titles in its code blocks.
 
 `make test` compares the texts with our controller, `make long-kafka` with Kafka's own. After a wanted change,
 `python -m tests.transcripts` writes what ours does, and `python -m tests.transcripts --kafka` what Kafka's does.
@@ -33,7 +34,10 @@ from spec.kafka.idle_controller_beside import RELEASES as IDLE
 from spec.kafka.idle_controller_beside import SEEN, IdleControllerBeside
 from spec.kafka.scripted_cluster import ControlCommand
 from spec.kafka.state_machines_beside import RealController
+from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
+from statemachines.releases import Release
+from statemachines.zookeeper.tree import ZkPath
 from tests.transcripts.commands import command_of
 from tests.transcripts.observation import Observation, State, lines_of
 
@@ -135,22 +139,33 @@ def ours(
 ) -> Transcript:
     """The transcript as our controller writes it."""
     proposed = dict.fromkeys(transcript.directive("proposed").split(), True)
-    controller = (IdleControllerBeside if release in IDLE else ControllerBeside)(release, processor, **proposed)
+    kind = IdleControllerBeside if Release(release) < Release("1.1.0") else ControllerBeside
+    controller = kind(release, processor, **proposed)
     return transcript.with_told(_told(_observed(controller, transcript.commands), transcript.directive("show")))
 
 
 def _observed(controller: ControllerBeside, commands: Iterable[ControlCommand]) -> Iterator[Observation]:
     for command in commands:
         controller.carry_out(command)
-        handled = () if isinstance(controller, IdleControllerBeside) else tuple(map(event_name, controller.handled))
+        is_idle = isinstance(controller, IdleControllerBeside)
+        asked = [list(batch) for batch in controller.asked]
         yield Observation(
-            handled,
-            [list(batch) for batch in controller.asked],
+            () if is_idle else tuple(map(event_name, controller.handled)),
+            _each_once(asked) if is_idle else asked,
             {broker: list(requests) for broker, requests in controller.sent.items()},
             list(controller.answers_given),
             {name: _copied(value) for name, value in controller.seen().items()},
             list(controller.registered),
         )
+
+
+def _each_once(asked: Iterable[Iterable[ZkPath]]) -> list[list[ZkPath]]:
+    """Each path where it is requested last: Kafka's 0.10 sets watches first, and reads later; ours does both at once.
+
+    Its election is left out, of which ours keeps no record.
+    """
+    paths = [path for batch in asked for path in batch if path not in (CONTROLLER, CONTROLLER_EPOCH)]
+    return [[path] for path in reversed(dict.fromkeys(reversed(paths)))]
 
 
 def _copied(value: Any) -> Any:
@@ -188,7 +203,7 @@ def _recorded(seen: Iterable[Mapping[str, Any]], release: str) -> Iterator[Obser
         state = {**state, **{name: decoders[name](value) for name, value in now.items() if name in decoders}}
         yield Observation(
             tuple(map(decoded_event, now.get("handled", ()))),
-            now.get("asked", ()),
+            _each_once(now.get("asked", ())) if release in IDLE else now["asked"],
             decoded_requests(now["sent"]),
             list(map(unordered, now["answers"])),
             state,
