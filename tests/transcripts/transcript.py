@@ -11,8 +11,8 @@
 
 A text has several, one after another. `release` names one or more releases, which all do the same. `show requests`
 also tells the requests to ZooKeeper, batch by batch; in 0.10 each path once, where it comes last. `not recorded` says
-why none of Kafka's controllers can show it; `proposed` names changes that no release has. Of several commands before a
-line of dashes only the last one's effects are written: the others are set-up. A page of `docs/` has transcripts
+why none of Kafka's controllers can show it; `proposed` names changes that no release has. Of several commands before
+a line of dashes only the last one's effects are written: the others are set-up. A page of `docs/` has transcripts
 without titles in its code blocks.
 
 `make test` compares the texts with our controller, `make long-kafka` with Kafka's own. After a wanted change,
