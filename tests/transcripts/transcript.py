@@ -138,7 +138,7 @@ def ours(
     transcript: Transcript, release: str, processor: type[ControllerEventProcessor] = ControllerEventProcessor
 ) -> Transcript:
     """The transcript as our controller writes it."""
-    proposed = dict.fromkeys(transcript.directive("proposed").split(), True)
+    proposed: dict[str, Any] = dict.fromkeys(transcript.directive("proposed").split(), True)
     kind = IdleControllerBeside if Release(release) < Release("1.1.0") else ControllerBeside
     controller = kind(release, processor, **proposed)
     return transcript.with_told(_told(_observed(controller, transcript.commands), transcript.directive("show")))

@@ -61,15 +61,10 @@ def test_what_a_replica_gets_once_stays() -> None:
     batch.send_requests_to_brokers(5)
     requests = [request for broker, request in batch.sent if broker == 2]
     assert [type(each) for each in requests] == [LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest]
-    led, stopped = (
-        {broker: each.partitionStates[0] for broker, each in batch.sent if isinstance(each, kind)}
-        for kind in (LeaderAndIsrRequest, StopReplicaRequest)
-    )
-    assert {broker: (state.leaderEpoch, state.isNew) for broker, state in led.items()} == {
-        2: (4, True),
-        3: (4, False),
-    }
-    assert {broker: state.deletePartition for broker, state in stopped.items()} == {2: True, 3: False}
+    led = {to: each.partitionStates[0] for to, each in batch.sent if isinstance(each, LeaderAndIsrRequest)}
+    assert {to: (state.leaderEpoch, state.isNew) for to, state in led.items()} == {2: (4, True), 3: (4, False)}
+    stopped = {to: each.partitionStates[0] for to, each in batch.sent if isinstance(each, StopReplicaRequest)}
+    assert {to: state.deletePartition for to, state in stopped.items()} == {2: True, 3: False}
     assert {request[:3] for request in requests} == {(9, 5, 102)}
 
 
@@ -104,7 +99,7 @@ def test_the_number_of_stop_requests(release: str, kept: list[int], deleted_too:
         for partition in (T1, *more, T0):
             batch.add_stop_replica_request_for_brokers([1], partition, delete_partition=partition == T2)
         batch.send_requests_to_brokers(5)
-        assert [len(request.partitionStates) for _, request in batch.sent] == expected  # type: ignore[union-attr]
+        assert [len(request.partitionStates) for _, request in batch.sent] == expected
 
 
 @rows("kind", ["LeaderAndIsr", "StopReplica", "UpdateMetadata"])

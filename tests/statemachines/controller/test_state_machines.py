@@ -151,6 +151,20 @@ def test_requests_that_cannot_be_sent_fail_the_whole_change() -> None:
     assert machines.partitions.handle_state_changes([], NonExistentPartition) == ChangeDone()
 
 
+@rows("release, triggered", [("2.2", [T0, T1]), ("2.3", [])])
+def test_until_2_2_a_trigger_of_a_topic_covers_all_partitions_with_a_state(
+    release: str, triggered: list[TopicPartition]
+) -> None:
+    """Even those of an earlier, removed topic with the same name. [triggerOnlinePartitionStateChange]"""
+    machines = Machines(release)
+    for partition in (T0, T1):
+        machines.context.put_partition_state(partition, OfflinePartition)
+    machines.context.remove_topic("t")
+    for topic, expected in (("t", triggered), (None, [T0, T1])):
+        change = machines.partitions.trigger_online_partition_state_change(topic)
+        assert list(getattr(change, "asking", ())) == expected
+
+
 PARTITIONS: list[tuple[Any, Any, Any, str]] = [
     ([TopicPartition("x", 7)], NewPartition, None, "no partition x-7"),
     ([T0, T0], OfflinePartition, None, "t-0 occurs twice"),
