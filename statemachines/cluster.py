@@ -287,6 +287,8 @@ class Cluster(AdministeredCluster, SettlingCluster):
     def hold_fetches(self, broker: BrokerId, *partitions: tuple[TopicName, PartitionId]) -> None:
         """A broker sends no fetches, for these partitions or for any, until `resume_fetches`.
 
+        It leaves an ISR when it lacks a record and the lag time has passed (`advance`, `expire_isrs`).
+
         Raises:
             ValueError: there is no such broker, or one of these is no partition; nothing has happened.
         """

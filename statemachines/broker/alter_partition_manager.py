@@ -6,8 +6,6 @@ receiver is no controller, the same request is sent again, to the current contro
 
     success                      the leader commits the state in the reply, if the leader epoch is still the same and
                                  it knows no later version
-    success                      the state that the controller gives is committed, if the leader epoch is still the
-                                 same and no later version is known
     INELIGIBLE_REPLICA,          nothing was written, nor will be: the leader returns to the committed state
     OPERATION_NOT_ATTEMPTED
     UNKNOWN_TOPIC_OR_PARTITION,  the leader may be behind: the change stays pending until LeaderAndIsr brings a new

@@ -18,8 +18,8 @@ asked the controller to add, and still those that it has asked to remove (KIP-49
 A member that is none of the leader's replicas leaves like others until 2.3, and at once since 3.0. From 2.4 to 2.8
 the leader cannot check for lagging replicas while there is one (`may_expire`, KAFKA-9672).
 
-These functions need neither clock nor release: `partition` says which replicas are caught up, alive and waited for.
-Offsets count from 0; `UNKNOWN_OFFSET` is the LEO of a replica that has not fetched from this leader yet.
+These functions need neither clock nor release: a leader's `Partition` says which replicas are caught up, alive and
+waited for. Offsets count from 0; `UNKNOWN_OFFSET` is the LEO of a replica that has not fetched from this leader yet.
 [maybeIncrementLeaderHW, maybeExpandIsr, getOutOfSyncReplicas in Partition.scala, 0.10.1 to 3.9]
 """
 

@@ -165,7 +165,7 @@ def since(
     by_source: tuple[Line, ...] = (),
     note: str = "",
 ) -> KafkaChange[bool]:
-    """A change that Kafka has since an exact release."""
+    """A change that Kafka has since an exact release; a test asks for `compared` or `by_source`."""
     return KafkaChange(
         sentence=sentence,
         before=False,

@@ -67,7 +67,7 @@ def lines_of(now: Observation, before: State, show: str = "") -> list[str]:
         *(f"asks {' '.join(sorted(batch))}" for batch in now.asked if "requests" in show),
         *_nodes(before.get("znodes", {}), now.state["znodes"], now.state["epoch"][0]),
         *_requests(now),
-        *(f"answers {_json(answer)}" for answer in now.answers),
+        *(f"answers {_answer(answer)}" for answer in now.answers),
         *_knowledge(before, now.state),
     ]
 
@@ -85,15 +85,24 @@ def _ids(brokers: Iterable[int]) -> str:
     return "+".join(map(str, brokers)) or "none"
 
 
-def _json(value: Any) -> str:
+def _answer(value: Any) -> str:
+    """An answer as JSON, in words: of a shutdown what the broker still leads, of others each partition's outcome."""
     match value:
+        case {"leads": leads}:
+            return f"leads {_names(leads)}"
+        case {"failed": failure}:
+            return f"failed {failure}"
+        case {"error": "NONE", "partitions": partitions}:
+            return _answer(partitions)
+        case {"error": error}:
+            return str(error)
         case dict():
-            return ", ".join(f"{name}: {_json(each)}" for name, each in sorted(value.items())) or "nothing"
+            return "; ".join(f"{name} {_answer(each)}" for name, each in sorted(value.items())) or "nothing"
         case [int(leader), int(epoch), list(isr), recovery, version]:
             known = LeaderAndIsr(leader, epoch, tuple(isr), LeaderRecoveryState(recovery), version)
             return _leader_and_isr(known, version)
-        case list():
-            return _names(value)
+        case int(leader):
+            return f"led by {leader}"
     return str(value)
 
 
