@@ -112,20 +112,14 @@ class AlterPartitionProcessor(ZkStateMachine):
     `requests` are those of the next batch, as with the other machines over ZooKeeper (docs/decisions/0023).
     """
 
-    def process_alter_partition(self, request: AlterPartitionRequest, is_active: bool = True) -> AlterPartitionStep:
+    def process_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionStep:
         """Handle a leader's request.
-
-        Args:
-            request: the request.
-            is_active: whether this broker is the controller.
 
         Raises:
             ValueError: the request contains a partition twice.
             InvalidBrokers: an ISR contains a broker twice, or a value that is no broker id. Nothing has changed.
         """
         wanted = _wanted(request)
-        if not is_active:
-            return AlteredPartitions(AlterPartitionResponse(Errors.NOT_CONTROLLER))
         if self.context.state.live_broker_epochs.get(request.brokerId) != request.brokerEpoch:
             return AlteredPartitions(AlterPartitionResponse(Errors.STALE_BROKER_EPOCH))
         outcomes: dict[TopicPartition, AlterPartitionOutcome] = {}

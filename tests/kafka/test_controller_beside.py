@@ -32,7 +32,7 @@ from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.topic_partition import TopicPartition
 from tests.kafka.conftest import RELEASE, RealControllers
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
-from tests.statemachines.test_event_mutants import MUTANTS, RebalancesAlways
+from tests.statemachines.test_event_mutants import MUTANTS
 
 LENGTH = 20
 CHOICES = 512
@@ -522,14 +522,9 @@ def test_the_place_of_a_stop_is_compared(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "mutant", [mutant for mutant, _ in MUTANTS if mutant is not RebalancesAlways], ids=lambda mutant: mutant.__name__
-)
+@pytest.mark.parametrize("mutant", [mutant for mutant, _ in MUTANTS], ids=lambda mutant: mutant.__name__)
 def test_each_mutant_is_refuted(recorded: list[Any], mutant: type[ControllerEventProcessor]) -> None:
-    """By Kafka, in one of some generated sequences.
-
-    Except the one that rebalances at any imbalance: with few partitions it is never as small as a tenth.
-    """
+    """By Kafka, in one of some generated sequences."""
     with pytest.raises(AssertionError):
         compare_all(recorded, mutant)
 

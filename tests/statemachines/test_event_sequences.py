@@ -6,7 +6,7 @@ where any two interact, and ten brokers with fifty partitions.
 
 Sequences leave out events that go wrong in Kafka too: deleting a topic during its reassignment, a leader's write
 while its partition's reassignment ends, and a reassignment that replaces another when only leaving replicas are in
-sync (`test_topic_changes`, `test_partition_reassignment`).
+sync (`topic_deletion.txt` and `reassignments.txt` of `tests/transcripts`).
 """
 
 from __future__ import annotations

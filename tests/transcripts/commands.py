@@ -61,7 +61,7 @@ def _numbers(words: Iterable[str]) -> list[int]:
 
 def _ids(word: str) -> list[int]:
     """Brokers, such as 1,2."""
-    return _numbers(word.split(","))
+    return _numbers(filter(None, word.split(",")))
 
 
 def _by_partition(words: Words) -> dict[str, list[int] | None]:

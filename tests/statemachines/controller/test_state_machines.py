@@ -6,7 +6,7 @@ The transcripts show what they read, write and send.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import product
 from typing import Any
 
@@ -18,6 +18,7 @@ from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.kafka_zk_client import retry_requests_until_connected
 from statemachines.controller.partition_state_machine import (
     OFFLINE,
+    UNCLEAN_OFFLINE,
     PartitionLeaderElectionStrategy,
     PartitionStateChange,
     PartitionStateMachine,
@@ -25,6 +26,7 @@ from statemachines.controller.partition_state_machine import (
 from statemachines.controller.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, RequestsNotSent
 from statemachines.controller.state_change import ChangeDone, FailedStateChange, StateChangeFailure
+from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -59,9 +61,10 @@ class Machines:
         self.context = ControllerContext()
         self.context.add_live_brokers({1: 101, 2: 102})
         self.log: list[FailedStateChange] = []
-        self.batch = ControllerBrokerRequestBatch(9, self.context, send)
-        self.partitions = PartitionStateMachine(self.context, self.batch, ControlDesign(release), self.log.append)
-        self.replicas = ReplicaStateMachine(self.context, self.batch, ControlDesign(release), self.log.append)
+        design = ControlDesign(release)
+        self.batch = ControllerBrokerRequestBatch(9, self.context, send, design=design)
+        self.partitions = PartitionStateMachine(self.context, self.batch, design, self.log.append)
+        self.replicas = ReplicaStateMachine(self.context, self.batch, design, self.log.append)
         led = LeaderAndIsr(1, 0, (1, 2))
         for partition in (T0, T1):
             path = ""
@@ -77,13 +80,14 @@ class Machines:
             for broker in (1, 2):
                 self.context.put_replica_state(on(partition, broker), OnlineReplica)
 
-    def finish(self, machine: Any, change: Any) -> int:
+    def finish(self, machine: Any, change: Any, before: Mapping[int, Callable[[], object]] | None = None) -> int:
         """Carry out the rest of a change, stored before each batch; how many batches it had."""
         batches = 0
         while not isinstance(change, ChangeDone):
+            (before or {}).get(batches, lambda: None)()
             stored = pickle.loads(pickle.dumps(change))
             assert (stored, hash(stored)) == (change, hash(change))
-            other = type(machine)(self.context, self.batch)
+            other = type(machine)(self.context, self.batch, self.batch.design, self.log.append)
             responses = retry_requests_until_connected(self.zookeeper, None, other.requests(stored))
             change = other.answered(stored, responses)
             batches += 1
@@ -132,6 +136,33 @@ def test_a_change_is_a_value() -> None:
     assert isinstance(removal, ReplicaStateChange)
     assert machines.finish(machines.replicas, removal) == 3
     assert machines.context.replica_state(on(T1, 2)) is OfflineReplica
+
+
+@rows("release, version, sent", [("1.0", -1, [1]), ("1.1", 1, [])])
+def test_until_1_0_an_isr_is_sent_that_was_not_written(release: str, version: int, sent: list[int]) -> None:
+    """The state's node is gone before the ISR is set, and at the next read: the others receive that ISR anyway."""
+    to: list[int] = []
+    machines = Machines(
+        release, lambda broker, request: to.append(broker) if isinstance(request, LeaderAndIsrRequest) else None
+    )
+    machines.context.remove_live_brokers([2])
+    change = machines.replicas.handle_state_changes([on(T0, 2)], OfflineReplica)
+    gone = {1: lambda: machines.zookeeper.delete(None, topic_partition_state_path(T0))}
+    machines.finish(machines.replicas, change, gone)
+    known = machines.context.leadership_of(T0)
+    assert known is not None
+    assert (known.leader_and_isr.partition_epoch, to) == (version, sent)
+
+
+def test_an_unclean_election_need_not_be_counted() -> None:
+    """A machine by itself has no meter for it."""
+    machines = Machines()
+    machines.context.set_live_brokers({3: 103})
+    machines.context.update_partition_full_replica_assignment(T0, ReplicaAssignment((1, 2, 3)))
+    machines.context.put_partition_state(T0, OfflinePartition)
+    election = machines.partitions.handle_state_changes([T0], OnlinePartition, UNCLEAN_OFFLINE)
+    machines.finish(machines.partitions, election)
+    assert machines.context.partition_state(T0) is OnlinePartition
 
 
 def test_requests_that_cannot_be_sent_fail_the_whole_change() -> None:
