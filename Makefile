@@ -88,7 +88,7 @@ long-spark:  ## part of long: Spark, with every toy system run as jobs and a clu
 long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/checking/spark/test_*.py))
 
 long-systems:  ## part of long: whole systems, simulations and scenarios, the gallery, benchmarks, and the tutorial from an installed wheel
-long-systems: PART = tests/spec/systems tests/spec/scenarios tests/statemachines/test_event_sequences.py tests/spec/what_if tests/gallery \
+long-systems: PART = tests/spec/systems tests/spec/scenarios tests/spec/what_if tests/gallery \
 	tests/test_benchmarks.py tests/test_packaging.py
 
 long-kafka:  ## part of long: Kafka's own classes, with every kind of reachable step of two brokers and long sequences of commands
