@@ -46,7 +46,8 @@ PACKAGES = ("election", "statemachines")
 CONCERNED = (
     "tests/election tests/statemachines tests/transcripts tests/spec/parts tests/spec/systems tests/spec/scenarios "
     "tests/spec/what_if tests/spec/test_controller_life.py tests/spec/test_diagrams.py tests/spec/atlas "
-    "tests/spec/cli tests/kafka tests/zookeeper tests/test_examples.py tests/test_tutorial.py tests/test_docstrings.py"
+    "tests/spec/cli tests/kafka tests/zookeeper tests/test_examples.py tests/test_tutorial.py "
+    "tests/test_docstrings.py"
 )
 """The tests in `make test` that depend on these packages."""
 PYTEST = (sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-m", "not long and not spark")
