@@ -61,6 +61,7 @@ class Machines:
         self.context = ControllerContext()
         self.context.add_live_brokers({1: 101, 2: 102})
         self.log: list[FailedStateChange] = []
+        self.done = ChangeDone()
         design = ControlDesign(release)
         self.batch = ControllerBrokerRequestBatch(9, self.context, send, design=design)
         self.partitions = PartitionStateMachine(self.context, self.batch, design, self.log.append)
@@ -91,6 +92,7 @@ class Machines:
             responses = retry_requests_until_connected(self.zookeeper, None, other.requests(stored))
             change = other.answered(stored, responses)
             batches += 1
+        self.done = change
         return batches
 
 
@@ -152,6 +154,26 @@ def test_until_1_0_an_isr_is_sent_that_was_not_written(release: str, version: in
     known = machines.context.leadership_of(T0)
     assert known is not None
     assert (known.leader_and_isr.partition_epoch, to) == (version, sent)
+
+
+def test_a_failure_that_repeats_is_recorded_once() -> None:
+    """So the results cannot outgrow the partitions. Until 2.3 a conflict repeats all elections."""
+    machines = Machines("2.3")
+    machines.context.remove_live_brokers([1])
+    for partition in (T0, T1):
+        machines.context.put_partition_state(partition, OfflinePartition)
+
+    def leader_writes(partition: TopicPartition, isr: tuple[int, ...]) -> None:
+        state = TopicPartitionState(LeaderAndIsr(1, 0, isr), 0)
+        machines.zookeeper.set(None, topic_partition_state_path(partition), state)
+
+    leader_writes(T0, (1,))
+    change = machines.partitions.handle_state_changes([T0, T1], OnlinePartition, OFFLINE)
+    conflicts = {batch: lambda: leader_writes(T1, (1, 2)) for batch in (2, 5)}
+    assert machines.finish(machines.partitions, change, conflicts) == 9
+    assert [failed.cause for failed in machines.log] == [StateChangeFailure.NoLeaderElected] * 3
+    assert machines.done.results[0] == (T0, StateChangeFailure.NoLeaderElected)
+    assert [partition for partition, _ in machines.done.results] == [T0, T1]
 
 
 def test_an_unclean_election_need_not_be_counted() -> None:
