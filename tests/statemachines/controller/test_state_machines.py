@@ -188,19 +188,25 @@ def test_an_unclean_election_need_not_be_counted() -> None:
 
 
 def test_requests_that_cannot_be_sent_fail_the_whole_change() -> None:
-    """Though the states have changed; and the next change finds that the batch is not empty."""
+    """Though the states are written, and have changed; and the next change finds that the batch is not empty."""
 
     def send(broker: int, request: object) -> None:
         raise RequestsNotSent("no channel")
 
     machines = Machines(send=send)
-    assert machines.replicas.handle_state_changes([on(T0, 2)], OnlineReplica) == ChangeDone()
-    machines.partitions.handle_state_changes([T0, T1], OfflinePartition)
+    machines.context.remove_live_brokers([1])
+    machines.context.put_partition_state(T0, OfflinePartition)
+    machines.finish(machines.partitions, machines.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE))
+    assert machines.done == ChangeDone(((T0, StateChangeFailure.RequestsNotSent),))
+    assert machines.context.partition_state(T0) is OnlinePartition
     refused = machines.partitions.handle_state_changes([T0, T1], NewPartition)
-    causes = [StateChangeFailure.RequestsNotSent, *[StateChangeFailure.BatchNotEmpty] * 2]
-    assert [failed.cause for failed in machines.log] == causes
     assert refused == ChangeDone(((T0, StateChangeFailure.BatchNotEmpty), (T1, StateChangeFailure.BatchNotEmpty)))
-    assert machines.log[-1] == FailedStateChange(None, None, NewPartition, StateChangeFailure.BatchNotEmpty)
+    assert machines.replicas.handle_state_changes([on(T0, 2)], OnlineReplica) == ChangeDone()
+    assert machines.log == [
+        FailedStateChange(None, None, OnlinePartition, StateChangeFailure.RequestsNotSent),
+        FailedStateChange(None, None, NewPartition, StateChangeFailure.BatchNotEmpty),
+        FailedStateChange(None, None, OnlineReplica, StateChangeFailure.BatchNotEmpty),
+    ]
     assert machines.partitions.handle_state_changes([], NonExistentPartition) == ChangeDone()
 
 
