@@ -7,13 +7,12 @@ COMPILED := $(VENV)/.compiled
 WIDE := $(VENV)/.compiled-wide
 TEST := $(BIN)/python -m pytest -n auto --dist loadfile
 LONG := $(TEST) -m long --durations=20 --durations-min=30
-QUICK := tests/test_examples.py tests/election tests/statemachines tests/spec/scenarios \
-	tests/spec/language \
-	$(filter-out %_canonical.py %_random_systems.py %_renamings.py tests/spec/checking/local/% tests/spec/checking/spark/%, \
+SLOW := canonical reduction renamings random_systems hidden_refusals hidden_state first_tier goal equal_values levels
+QUICK := tests/test_examples.py tests/election tests/statemachines tests/transcripts tests/spec/scenarios tests/spec/language \
+	$(filter-out $(patsubst %,\%_%.py,$(SLOW)) tests/spec/checking/local/% tests/spec/checking/spark/%, \
 		$(wildcard tests/spec/checking/test_*.py tests/spec/checking/*/test_*.py)) \
-	$(addprefix tests/spec/checking/local/test_,engine.py masks.py recording.py) \
-	tests/spec/systems/test_replication.py \
-	$(addprefix tests/spec/,test_diagrams.py test_controller_life.py atlas/test_catalogue.py atlas/test_loading.py cli/test_progress.py)
+	$(addprefix tests/spec/,checking/local/test_masks.py checking/local/test_recording.py \
+		test_diagrams.py atlas/test_catalogue.py atlas/test_loading.py cli/test_progress.py)
 # If the environment forbids bytecode, each of the hundred processes that tests start compiles every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -88,8 +87,8 @@ long-spark:  ## part of long: Spark, with every toy system run as jobs and a clu
 long-spark: PART = $(filter-out %_instances.py,$(wildcard tests/spec/checking/spark/test_*.py))
 
 long-systems:  ## part of long: whole systems, simulations and scenarios, the gallery, benchmarks, and the tutorial from an installed wheel
-long-systems: PART = tests/spec/systems tests/spec/scenarios tests/spec/what_if tests/gallery \
-	tests/test_benchmarks.py tests/test_packaging.py
+long-systems: PART = tests/spec/systems tests/spec/parts tests/spec/scenarios tests/statemachines tests/spec/what_if tests/gallery \
+	tests/test_benchmarks.py tests/test_examples.py tests/test_packaging.py
 
 long-kafka:  ## part of long: Kafka's own classes, with every kind of reachable step of two brokers and long sequences of commands
 long-kafka: PART = tests/kafka
@@ -113,8 +112,8 @@ long-mutants:  ## part of long: mutants, which are systems broken on purpose
 long-mutants: PART = $(wildcard tests/*/test_mutants.py tests/*/*/*/test_mutants.py) tests/election/test_replica_placement.py
 
 long-pictures:  ## part of long: diagrams of each generation, the documents, the site, and the command in hostile environments
-long-pictures: PART = $(addprefix tests/spec/test_,explorer.py trace_formats.py controller_life.py diagrams.py environment_failures.py) tests/spec/cli \
-	tests/statemachines/drawing/test_controller_diagram.py tests/test_tutorial.py tests/test_documents.py tests/test_site.py
+long-pictures: PART = $(wildcard tests/spec/test_*.py) tests/spec/cli tests/spec/language tests/spec/atlas/test_loading.py \
+	tests/test_tutorial.py tests/test_documents.py tests/test_site.py
 
 kafka: $(COMPILED)  ## compare Kafka's own classes with the specification, in full for the newest release; minutes
 	$(TEST) tests/kafka

@@ -20,6 +20,7 @@ from hypothesis import Phase, settings
 from spec.kafka.java import java as find_java
 from spec.language import UsageError
 from tests import spark_classes
+from tests.processor_time import ProcessorTime
 from tests.sharing import ByServer, scope, turn
 
 if TYPE_CHECKING:
@@ -62,6 +63,11 @@ settings.load_profile(
 )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """The summary says what the run has cost."""
+    config.pluginmanager.register(ProcessorTime())
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest tests come first."""
     items.sort(key=lambda item: turn(item.nodeid))
@@ -88,9 +94,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Two more than the cores: a test that waits for a server or a killed process needs no core."""
-    return (os.cpu_count() or 1) + 2
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """More than the cores: a test that waits for a server or a killed process needs no core.
+
+    Each worker costs seven processor seconds before its first test, so a short run has one more, a long run two.
+    """
+    return (os.cpu_count() or 1) + (2 if config.option.markexpr == "long" else 1)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -19,7 +19,6 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/spec/checking/spark/test_instances.py",
         "tests/spec/checking/spark/test_symmetry.py",
         "tests/spec/checking/runs/test_dataframes.py",
-        "tests/reliability/test_reliability.py::test_a_stopped_spark_run_can_be_resumed",
         "tests/reliability/test_reliability.py::test_a_run_stopped_at_many_moments_can_be_resumed",
         "tests/reliability/test_reliability.py::test_each_way_stopped_runs_often_enough",
         "tests/reliability/test_reliability.py::test_processes_to_kill_are_found",

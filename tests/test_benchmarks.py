@@ -130,6 +130,7 @@ def test_a_program_without_its_tool_is_left_out(
     assert capsys.readouterr().out == "SPIN is left out: no spin here\n"
 
 
+@pytest.mark.long
 def test_the_engines_are_compared_on_two_phase_commit() -> None:
     """Each in a process of its own."""
     names = "reference", "local"
@@ -239,7 +240,10 @@ def test_a_large_cluster_is_asked_about_by_the_command(tmp_path: Path) -> None:
     assert timed.seconds > 0
 
 
-@pytest.mark.parametrize("name", ["quicksort, choices in a guard", "quicksort, dependent choices"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param("quicksort, choices in a guard", marks=pytest.mark.long), "quicksort, dependent choices"],
+)
 def test_natural_specifications_have_the_published_states(name: str) -> None:
     """TLC's figures for MCQuicksort.cfg: both forms of the choice make the same steps."""
     found = natural.explore(name, "reference")

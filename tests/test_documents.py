@@ -24,6 +24,7 @@ from sybil import Example
 from spec.atlas.anomalies import anomaly_named
 from spec.cli.command import kafkaspec
 from tests.rows import rows
+from tests.tiers import long_unless
 from tests.tutorial import DOCUMENTS, ROOT, blocks
 
 NOT_RUN = re.compile(r"not run: \w.{9,}")
@@ -158,7 +159,7 @@ SHOWN = list(dict.fromkeys(COMMAND.findall(CONCEPTS.read_text(encoding="utf-8"))
 
 @pytest.mark.parametrize(
     "command",
-    [pytest.param(each, marks=[pytest.mark.long] * each.startswith("kafkaspec anomalies ")) for each in SHOWN],
+    long_unless(lambda each: not each.startswith(("kafkaspec anomalies ", "python examples/")), SHOWN),
 )
 def test_a_concepts_command_has_the_rows_result(command: str) -> None:
     """Its property holds, its state is shown, or its anomaly comes out as recorded."""

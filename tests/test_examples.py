@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiers import long_unless
+
 FILES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 EXAMPLES = [path for path in FILES if path.stem != "tested_queue"]  # a file for pytest, which docs/gallery.md runs
 
@@ -34,7 +36,11 @@ def test_until_3_2_a_follower_joins_while_its_leader_shuts_down(
     assert capsys.readouterr().out.splitlines()[-1] == f"broker 1 stops {cleanly}; it fetches nothing"
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "example",
+    long_unless(lambda path: path.stem not in {"cluster_machine", "states_in_sql"}, EXAMPLES),
+    ids=lambda path: path.stem,
+)
 def test_an_example_prints_its_claimed_output(
     example: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ PAGES = {
 }
 
 
+@pytest.mark.long
 def test_links_have_the_same_targets_as_in_the_repository(tmp_path: Path) -> None:
     """A source has a page, a picture is copied, a folder is listed or has a page. A missing target is an error."""
     for name, text in PAGES.items():

@@ -16,7 +16,10 @@ import spec.language
 from tests import tutorial
 from tests.tutorial import DOCUMENTS, ROOT, Reader, as_shown, blocks, evaluated, lines_of, prompts
 
-LONG = {"coming-from-hypothesis", "explorer", "traces", "tutorial-2", "what-if"}
+LONG = {
+    *("coming-from-hypothesis", "explorer", "gallery", "pictures", "reports", "traces", "tutorial-2", "what-if"),
+    *("check-your-own-system", "coming-from-tla", "library", "reading-a-trace"),
+}
 """Pages whose commands take more than a few seconds together."""
 UNTYPED = "# mypy: allow-untyped-defs, allow-untyped-calls\n"
 """At a prompt nobody annotates functions; their bodies are checked all the same."""
@@ -31,6 +34,7 @@ def test_document_examples_hold(tmp_path: Path, page: Path) -> None:
     Reader(tmp_path).follow(page)
 
 
+@pytest.mark.long
 def test_shown_code_is_typed(tmp_path: Path) -> None:
     """For a strict type checker: the code in files, and calls with plain integers."""
     for page in TRIED:

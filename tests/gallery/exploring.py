@@ -9,6 +9,8 @@ from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+import pytest
+
 from spec.atlas.loading import system_named
 from spec.checking import Result, check
 from spec.language import Specification
@@ -16,6 +18,8 @@ from spec.language import Specification
 S = TypeVar("S", bound=Hashable)
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+ENGINES = [pytest.param("reference", marks=pytest.mark.long), "local"]
+"""`tests/spec/checking` compares the engines."""
 
 
 class Figures(NamedTuple):

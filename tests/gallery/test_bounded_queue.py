@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from spec.checking import check
-from tests.gallery.exploring import Explored, Figures, checked, explored, figures, system
+from tests.gallery.exploring import ENGINES, Explored, Figures, checked, explored, figures, system
 
-ENGINES = ["reference", "local"]
 State = tuple[tuple[str, ...], frozenset[str]]
 """The number of elements, and the waiting threads."""
 SMALL = [
@@ -82,7 +81,7 @@ def test_states_equal_a_search_in_plain_python(producers: int, consumers: int, p
     """With one notified, there is a deadlock if there are more than twice as many threads as places, as in v08."""
     expected = plain(producers, consumers, places, notify)
     assert expected.broken == (notify == "one" and producers + consumers > 2 * places)
-    for engine in ENGINES:
+    for engine in ("reference", "local"):
         result = checked(
             "bounded_queue", engine, producers=producers, consumers=consumers, places=places, notify=notify
         )

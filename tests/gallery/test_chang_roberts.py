@@ -7,9 +7,8 @@ from itertools import product
 
 import pytest
 
-from tests.gallery.exploring import Explored, Figures, checked, explored, figures
+from tests.gallery.exploring import ENGINES, Explored, Figures, checked, explored, figures
 
-ENGINES = ["reference", "local"]
 State = tuple[tuple[bool, ...], frozenset[int], tuple[str, ...], frozenset[tuple[int, int]]]
 """The nodes that begin, those that have started, their roles, and messages: receiver and identity."""
 

@@ -7,9 +7,8 @@ from typing import TypeVar
 
 import pytest
 
-from tests.gallery.exploring import Explored, Figures, checked, explored, figures
+from tests.gallery.exploring import ENGINES, Explored, Figures, checked, explored, figures
 
-ENGINES = ["reference", "local"]
 T = TypeVar("T")
 Fork = tuple[int, bool]
 State = tuple[tuple[Fork, ...], tuple[str, ...]]

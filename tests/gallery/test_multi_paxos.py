@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.gallery.exploring import Explored, checked, explored, figures
-
-ENGINES = ["reference", "local"]
+from tests.gallery.exploring import ENGINES, Explored, checked, explored, figures
 
 
 class Node(NamedTuple):

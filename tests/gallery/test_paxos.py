@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.gallery.exploring import Explored, Figures, checked, explored, figures
+from tests.gallery.exploring import ENGINES, Explored, Figures, checked, explored, figures
 
-ENGINES = ["reference", "local"]
 State = tuple[tuple[int, ...], tuple[tuple[int, int], ...], frozenset[tuple[Any, ...]]]
 """The highest ballot of each acceptor, its last vote, and all messages; -1 is no ballot."""
 
@@ -79,7 +78,8 @@ def images(state: State, values: int) -> Iterator[State]:
         yield tuple(highest[number] for number in at), votes, frozenset(renamed)
 
 
-@pytest.mark.parametrize("engine", ["reference", pytest.param("local", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("engine", ["reference", "local"])
 def test_it_has_the_published_states(engine: str) -> None:
     """TLC's figures for MCPaxosTiny.cfg (three acceptors, two values, ballots 0 and 1), as recorded in its manifest.
 

@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.gallery.exploring import Explored, Figures, checked, explored, figures
-
-ENGINES = ["reference", "local"]
+from tests.gallery.exploring import ENGINES, Explored, Figures, checked, explored, figures
 
 
 class Server(NamedTuple):

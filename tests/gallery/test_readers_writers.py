@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.gallery.exploring import Explored, Figures, checked, explored, figures
+from tests.gallery.exploring import ENGINES, Explored, Figures, checked, explored, figures
 
-ENGINES = ["reference", "local"]
 State = tuple[frozenset[int], frozenset[int], tuple[tuple[bool, int], ...]]
 """The readers, the writers, and the queue: whether an actor wants to write, and its number."""
 

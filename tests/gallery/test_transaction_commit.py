@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.gallery.exploring import Figures, checked, figures
-
-ENGINES = ["reference", "local"]
+from tests.gallery.exploring import ENGINES, Figures, checked, figures
 
 
 @pytest.mark.parametrize("engine", ENGINES)

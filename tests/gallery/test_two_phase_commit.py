@@ -9,9 +9,7 @@ from typing import NamedTuple
 import pytest
 
 from spec.checking import Model
-from tests.gallery.exploring import Explored, Figures, checked, explored, figures, system
-
-ENGINES = ["reference", "local"]
+from tests.gallery.exploring import ENGINES, Explored, Figures, checked, explored, figures, system
 
 
 class Plain(NamedTuple):

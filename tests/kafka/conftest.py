@@ -31,6 +31,16 @@ Receivers: TypeAlias = Callable[[str], KafkaReceivers]
 """Returns the receiving brokers of a release."""
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that start Java of an older release are long: each takes seconds to start."""
+    for item in items:
+        if {"real_controllers", "receivers", "stepped"} & {*getattr(item, "fixturenames", ())}:
+            release = item.callspec.params.get("release", RELEASE) if hasattr(item, "callspec") else RELEASE
+            if release != RELEASE:
+                item.add_marker(pytest.mark.long)
+
+
 @contextmanager
 def of_release(kind: Callable[[str], AbstractContextManager[T]], release: str) -> Iterator[T]:
     """Java of a release; the test is skipped if it is unavailable."""

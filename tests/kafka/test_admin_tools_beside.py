@@ -57,8 +57,8 @@ def compare(real_controllers: RealControllers, release: str, seed: int, count: i
 
 
 def test_what_administrators_do_equals_kafkas(real_controllers: RealControllers, first_seed: int) -> None:
-    """A few hundred actions of the newest release."""
-    compare(real_controllers, RELEASE, first_seed, 400)
+    """A hundred actions of the newest release."""
+    compare(real_controllers, RELEASE, first_seed, 100)
 
 
 @pytest.mark.long
@@ -96,6 +96,7 @@ TURNED = {
 """The changes of a release that its tools, or AdminManager, show. The others are for brokers and controllers."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("release", "change"),
     [
@@ -164,6 +165,7 @@ ALWAYS: tuple[Change, ...] = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rule", ALWAYS)
 def test_a_rule_turned_round_is_contradicted(
     real_controllers: RealControllers, rule: Change, first_seed: int, monkeypatch: pytest.MonkeyPatch

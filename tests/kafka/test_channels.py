@@ -65,6 +65,7 @@ def test_channels_equal_kafkas(receiver: KafkaReceivers, first_seed: int) -> Non
     agreed(receiver, first_seed, 50)
 
 
+@pytest.mark.long
 def test_channels_equal_kafkas_in_an_older_release(receivers: Receivers, first_seed: int) -> None:
     """The same."""
     print(f"seed {first_seed}")
@@ -149,6 +150,7 @@ def test_channel_rules_equal_kafkas(ruled: ObservedSequences) -> None:
         assert (name, [number for now in seen for number in now["received"].get("1", ())]) == (name, reads)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [kind for kind, _ in MUTANTS], ids=lambda kind: kind.__name__)
 def test_kafka_refutes_each_mutant(ruled: ObservedSequences, kind: Kind) -> None:
     """The mutants are those that the scenarios of the core catch."""

@@ -40,6 +40,7 @@ def test_classes_are_compiled_once(tmp_path: Path, with_java: Java) -> None:
     assert compiled("small", [source], "9.9", [], with_java) != first
 
 
+@pytest.mark.long
 def test_a_compile_error_is_reported(tmp_path: Path, with_java: Java) -> None:
     """One line with the first error, and nothing stays in the cache: the corrected source compiles."""
     good, bad = tmp_path / "A.java", tmp_path / "B.java"

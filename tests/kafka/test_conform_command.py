@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from spec.kafka.harness import Harness
+from tests.tiers import long_unless
 
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
 CONFORM = [COMMAND, "conform", "controller"]
@@ -24,6 +25,7 @@ def asked(*options: str, system: str = "controller", **environment: str) -> subp
     return subprocess.run([COMMAND, "conform", system, *options], env=variables, capture_output=True, text=True)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kafka")
 def test_conforming_exits_0() -> None:
     """One JSON object, and exit code 0."""
@@ -38,6 +40,7 @@ def test_conforming_exits_0() -> None:
     assert (output["differences"], output["vanished"]) == ([], {})
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kafka")
 def test_a_deviation_is_printed() -> None:
     """The observed and the specified value, the path, and exit code 12."""
@@ -50,14 +53,21 @@ def test_a_deviation_is_printed() -> None:
 
 @pytest.mark.parametrize(
     ("options", "system", "said"),
-    [
-        ([], "replication", "replication: only controller and partitions run beside Kafka's classes"),
-        (["--release", "0.10.2"], "controller", "Kafka 0.10.2 cannot run here; "),
-        (["--release", "4.0"], "controller", "Kafka 4.0 cannot run here; choose from 0.11.0.3, 1.0.2, 1.1.1"),
-        (["--set", "brokers=9"], "controller", "brokers = 9"),
-        (["--max-states", "0"], "controller", "Invalid value for '--max-states'"),
-        (["--every-edge", "--per-class", "2"], "controller", "--per-class and --every-edge: --every-edge already"),
-    ],
+    long_unless(
+        lambda case: case[1] == "replication",
+        [
+            ([], "replication", "replication: only controller and partitions run beside Kafka's classes"),
+            (["--release", "0.10.2"], "controller", "Kafka 0.10.2 cannot run here; "),
+            (["--release", "4.0"], "controller", "Kafka 4.0 cannot run here; choose from 0.11.0.3, 1.0.2, 1.1.1"),
+            (["--set", "brokers=9"], "controller", "brokers = 9"),
+            (["--max-states", "0"], "controller", "Invalid value for '--max-states'"),
+            (
+                ["--every-edge", "--per-class", "2"],
+                "controller",
+                "--per-class and --every-edge: --every-edge already",
+            ),
+        ],
+    ),
     ids=["system", "no jars", "no release", "constant", "count", "both"],
 )
 def test_unavailable_requests_are_refused(options: list[str], system: str, said: str) -> None:

@@ -55,6 +55,7 @@ def test_controllers_conform(kafka: Harness) -> None:
     assert result.to_json()["verdict"] == "conforms"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "switch",
     [
@@ -128,6 +129,7 @@ class LateHandlers(ControllerLife):
     one_partition_controller = HandlersLate
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "mutant",
     [
@@ -421,6 +423,7 @@ class Bouncing(ControllerLife):
         return self.turn_ends(before, after, broker)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("end", "length", "happens"),
     [

@@ -93,11 +93,11 @@ def compare(
 
 
 def test_the_controller_equals_kafkas(real_controller: RealController, first_seed: int) -> None:
-    """Two hundred of 20 commands; a failing one is simplified."""
+    """A hundred of 20 commands; a failing one is simplified."""
     print(f"seed {first_seed}")
 
     @seeded(first_seed)
-    @settings(max_examples=200, database=None)
+    @settings(max_examples=100, database=None)
     @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(commands_from))
     def both_agree(sequence: list[ControlCommand]) -> None:
         compare(*asked(real_controller, *sequence))
@@ -210,6 +210,7 @@ def test_a_request_leaves_a_watch_for_the_node(real_controller: RealController) 
     assert sum(event == ["ZkPartitionReassignment"] for event in seen[-1]["handled"]) == 2
 
 
+@pytest.mark.long
 def test_a_controller_that_has_resigned_hears_of_the_node_that_it_asks_for(real_controllers: RealControllers) -> None:
     """Another one increments the epoch meanwhile, so /controller is not deleted, and the next read of it is believed.
 

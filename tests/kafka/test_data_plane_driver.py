@@ -14,6 +14,8 @@ from tests.kafka.conftest import of_each_release
 Stepped: TypeAlias = Callable[[str], DataPlane]
 """Returns the brokers of a release."""
 
+pytestmark = pytest.mark.long  # `test_data_plane_beside.py` starts the same Java
+
 NEWEST, *OLDER = RELEASES
 BROKERS: Final = (1, 2)
 
@@ -163,6 +165,7 @@ def test_a_follower_ahead_of_its_leader(stepped: Stepped, release: str, unclean:
     assert ("halted" in ends, values(steps[-1], 2)) == ((False, []) if unclean else (True, ["m0"]))
 
 
+@pytest.mark.long
 @each_release
 def test_the_same_again(stepped: Stepped, release: str) -> None:
     """A case has one outcome; a connection that is lost leaves nothing behind."""

@@ -68,6 +68,7 @@ class TakesItForItsOwn(OnePartitionController):
         return OnePartitionController.check_registration(self, me)
 
 
+@pytest.mark.long
 def test_controllers_conform_beside_a_foreign_client(kafka: Harness) -> None:
     """Within the first states: every kind of write, at every position of a broker."""
     result = compared(kafka, 300, **NOTHING_FAILS)

@@ -100,6 +100,7 @@ def test_an_ended_java_is_reported(kafka: Harness) -> None:
             list(doomed.runs(iter([Task(1, UP)])))
 
 
+@pytest.mark.long
 def test_a_java_that_is_killed_with_much_to_do(kafka: Harness) -> None:
     """Its pending answers are not awaited."""
     with Harness(RELEASE) as doomed:
@@ -115,6 +116,7 @@ def test_a_java_that_is_killed_with_much_to_do(kafka: Harness) -> None:
         assert monotonic() - began < PATIENCE / 2
 
 
+@pytest.mark.long
 def test_a_slow_java_times_out(kafka: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     """It receives no further question even if it would answer: the answer might be to an earlier question."""
     with Harness(RELEASE) as doomed:
@@ -129,6 +131,7 @@ def test_a_slow_java_times_out(kafka: Harness, monkeypatch: pytest.MonkeyPatch) 
                 doomed.run(Task(1, UP[:1]))
 
 
+@pytest.mark.long
 def test_malformed_input_is_reported(kafka: Harness) -> None:
     """It ends, and the error has its last words."""
     with Harness(RELEASE) as doomed, pytest.raises(EnvironmentFailed, match=r"has ended with 2 \(malformed: "):

@@ -247,6 +247,7 @@ def test_an_event_holds_what_was_read_before_it_was_queued(
     assert differs_in_effect(real_controllers, case, late)
 
 
+@pytest.mark.long
 def test_an_event_of_a_reassignment_holds_nothing(
     real_controllers: RealControllers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,6 +286,7 @@ def test_a_change_of_an_isr_holds_the_targets_of_its_move(real_controllers: Real
     assert differs_in_effect(real_controllers, RETARGETED, forgets)
 
 
+@pytest.mark.long
 def test_a_failed_disk_is_noticed_after_a_failover_that_deletes_reports(real_controllers: RealControllers) -> None:
     """In 1.0 the watch is set after the deletion, which would fire an earlier one."""
     ours = compare_all(real_controllers, [REPORTED], "1.0.2")
@@ -356,6 +358,7 @@ def test_no_controller_can_take_over(real_controllers: RealControllers, release:
     assert ours.is_endless
 
 
+@pytest.mark.long
 def test_until_0_10_no_topic_is_deleted_while_the_request_for_one_is_left(real_controllers: RealControllers) -> None:
     """Its controller does take over, but the thread that deletes topics ends."""
     ours = compare_all(real_controllers, [LEFT_BEHIND], "0.10.2.2")
@@ -384,6 +387,7 @@ def test_until_0_10_an_election_that_fails_is_in_progress_until_a_failover(
     assert not (then is ELECTED_AGAIN and PREFERRED_REPLICA_ELECTION in ours.zookeeper.state.nodes)
 
 
+@pytest.mark.long
 def test_until_0_10_an_election_in_progress_may_keep_its_controller_from_taking_over(
     real_controllers: RealControllers,
 ) -> None:
@@ -392,6 +396,7 @@ def test_until_0_10_an_election_in_progress_may_keep_its_controller_from_taking_
     assert ours.is_endless
 
 
+@pytest.mark.long
 def test_until_0_10_a_deletion_waits_for_an_election_in_progress(real_controllers: RealControllers) -> None:
     """It does when it is noticed again, because of another request."""
     other: ControlCommand = {"do": "ask_deletion", "topic": "d"}
@@ -400,6 +405,7 @@ def test_until_0_10_a_deletion_waits_for_an_election_in_progress(real_controller
     assert ours.context.state.topics_ineligible_for_deletion == {"c"}
 
 
+@pytest.mark.long
 def test_until_0_10_a_deletion_does_not_wait_after_an_election(real_controllers: RealControllers) -> None:
     """A failover elects for a partition of a topic to be deleted, whose other partition is on a dead broker."""
     other: ControlCommand = {"do": "extend_topic", "topic": "c", "partitions": {"21": [7]}}
@@ -456,6 +462,7 @@ class FailingOver(IdleControllerBeside):
         return super()._ask(*requests)
 
 
+@pytest.mark.long
 def test_a_failover_of_0_10_asks_in_this_order(real_controllers: RealControllers) -> None:
     """Except twice: Kafka sets watches by reads of their own, and reads the requested elections only once."""
     [(_, seen)] = real_controllers("0.10.2.2").of("Events", [MUCH_TO_DO])

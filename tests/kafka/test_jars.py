@@ -69,6 +69,7 @@ def test_fetched_once(repository: Path, lock: Callable[..., None], tmp_path: Pat
     }
 
 
+@pytest.mark.long
 def test_sources_are_another_jar(repository: Path, tmp_path: Path) -> None:
     """Of one artifact, which says so in its name."""
     shutil.copy(repository / "small-1.0.jar", sources := repository / "small-1.0-sources.jar")
@@ -85,6 +86,7 @@ def test_sources_are_another_jar(repository: Path, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.long
 def test_a_jar_that_two_releases_need_is_fetched_once(
     repository: Path, lock: Callable[..., None], tmp_path: Path
 ) -> None:
@@ -105,6 +107,7 @@ def test_a_damaged_jar_is_fetched_again(repository: Path, lock: Callable[..., No
     assert jar.read_bytes() == (repository / "small-1.0.jar").read_bytes()
 
 
+@pytest.mark.long
 def test_another_jar_than_the_one_written_down(lock: Callable[..., None], tmp_path: Path) -> None:
     """It does not reach the cache."""
     lock("0" * 64)

@@ -172,6 +172,7 @@ steps = st.one_of(
 histories = st.builds(History, st.lists(steps, min_size=1, max_size=14), st.integers(0, 16))
 
 
+@pytest.mark.long
 @settings(max_examples=10, deadline=None)
 @given(st.lists(histories, min_size=1, max_size=20))
 def test_longer_sequences(pure: PureCalls, histories: list[History]) -> None:

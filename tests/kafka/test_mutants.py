@@ -101,6 +101,7 @@ def unexpected_verdicts(system: Specification) -> set[str]:
 each_mutant = pytest.mark.parametrize(("mutant", "system", "name"), TABLE, ids=[row[0].__name__ for row in TABLE])
 
 
+@pytest.mark.long
 @each_mutant
 def test_the_specification_detects_a_mutant(
     mutant: type[Any], system: Specification, name: str, monkeypatch: pytest.MonkeyPatch
@@ -117,6 +118,7 @@ def seen(real_controller: RealController) -> Sequence[Observation]:
     return asked(real_controller, *STORY)[1]
 
 
+@pytest.mark.long
 @each_mutant
 def test_kafka_refutes_a_mutant(
     mutant: type[Any], system: Specification, name: str, seen: Sequence[Observation], monkeypatch: pytest.MonkeyPatch

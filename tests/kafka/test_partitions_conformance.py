@@ -43,6 +43,7 @@ def test_partitions_conform(real_controller: PathRunner) -> None:
     assert str(result).startswith("Conforms: partitions beside Kafka 3.9.1 (ZooKeeper 3.8.4, Java ")
 
 
+@pytest.mark.long
 def test_partitions_conform_with_lost_replies(real_controller: PathRunner) -> None:
     """Others write between an unacknowledged write and its repetition."""
     result = conform(of(RELEASE, **FEW, lost_replies=True), real_controller, max_states=80)
@@ -50,6 +51,7 @@ def test_partitions_conform_with_lost_replies(real_controller: PathRunner) -> No
     assert result.runs == result.classes > 60
 
 
+@pytest.mark.long
 def test_a_specification_that_is_wrong(real_controller: PathRunner) -> None:
     """Kafka contradicts it, with a path and the observed value."""
     wrong = mutant(CountsAhead, **{**Partitions.releases["3.9"], **FEW})
@@ -75,6 +77,7 @@ def less(specified: Any) -> Any:
     return specified
 
 
+@pytest.mark.long
 def test_each_compared_field_is_detected(real_controller: PathRunner) -> None:
     """Along a path with every kind of observation, removing one element from any of them is a deviation."""
     model = Model(of(RELEASE, **FEW))

@@ -37,8 +37,8 @@ def test_many_cases_keep_their_order(pure: PureCalls) -> None:
     ("call", "case", "why"),
     [
         ("Prophecies", {}, "no call Prophecies"),
-        ("Elections", {}, "no replicas in"),
-        ("Elections", {**NOBODY, "strategy": "coin"}, "no strategy coin"),
+        pytest.param("Elections", {}, "no replicas in", marks=pytest.mark.long),
+        pytest.param("Elections", {**NOBODY, "strategy": "coin"}, "no strategy coin", marks=pytest.mark.long),
     ],
 )
 def test_an_unknown_call_is_refused(pure: PureCalls, call: str, case: dict[str, object], why: str) -> None:

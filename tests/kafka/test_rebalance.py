@@ -157,6 +157,7 @@ def larger(draw: st.DrawFn) -> Cluster:
     return Cluster(some, live, live & draw(brokers), draw(st.sampled_from([0, 10, 33, 50])), draw(few), draw(few))
 
 
+@pytest.mark.long
 @settings(max_examples=20, deadline=None)
 @given(st.lists(larger(), min_size=1, max_size=50))
 def test_larger_clusters(pure: PureCalls, clusters: list[Cluster]) -> None:

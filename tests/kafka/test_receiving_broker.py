@@ -72,9 +72,6 @@ from tests.statemachines.receiving import EPOCH, Kinds, leader_and_isr_state
 LENGTH = 15
 CHOICES = 512
 """The approximate maximum of choices in a sequence."""
-DAILY = ("2.8.2", "2.0.1")
-"""The older releases that always run, not only in long tests."""
-OLDER_OR_LONG = [release if release in DAILY else pytest.param(release, marks=pytest.mark.long) for release in OLDER]
 COMPARED = {rule for rule, its in ControlDesign.changes.items() if Compared.Receiver in its.compared}
 """The rules that Kafka must contradict when they are reversed."""
 LONG = int(os.environ.get("RECEIVER_SEQUENCES", 500))
@@ -139,7 +136,8 @@ def test_the_broker_equals_kafkas_in_many_sequences(receiver: KafkaReceivers, fi
     assert OUTCOMES - agreed(receiver, first_seed, LONG) == set()
 
 
-@pytest.mark.parametrize("release", OLDER_OR_LONG)
+@pytest.mark.long
+@pytest.mark.parametrize("release", OLDER)
 def test_the_broker_equals_kafkas_in_older_releases(receivers: Receivers, release: str, first_seed: int) -> None:
     """A handful."""
     print(f"seed {first_seed}")
@@ -404,7 +402,7 @@ def ruled_by(kafka: KafkaReceivers) -> ObservedSequences:
     return list(all_asked(kafka, (as_of(kafka.release, sequence) for _, sequence in RULES.values())))
 
 
-@pytest.fixture(scope="module", params=OLDER_OR_LONG)
+@pytest.fixture(scope="module", params=[pytest.param(release, marks=pytest.mark.long) for release in OLDER])
 def ruled_before(request: pytest.FixtureRequest, receivers: Receivers) -> tuple[str, ObservedSequences]:
     """An older release, with the case of each rule."""
     release: str = request.param
@@ -456,6 +454,7 @@ def some(receiver: KafkaReceivers, ruled: ObservedSequences) -> ObservedSequence
     return [*all_asked(receiver, drawn(0, 15)), *ruled]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kinds", [kinds for kinds, _ in MUTANTS], ids=mutated)
 def test_kafka_refutes_each_mutant(some: ObservedSequences, kinds: Kinds) -> None:
     """The mutants are those that the scenarios of the core catch."""

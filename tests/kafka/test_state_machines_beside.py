@@ -83,11 +83,11 @@ def asked(kafka: RealController, *sequence: ControlCommand) -> tuple[Sequence[Co
 
 
 def test_state_machines_equal_kafkas(real_controller: RealController, first_seed: int) -> None:
-    """Two hundred of 20 commands, after those that start a cluster; a failing one is simplified."""
+    """A hundred of 20 commands, after those that start a cluster; a failing one is simplified."""
     print(f"seed {first_seed}")
 
     @seeded(first_seed)
-    @settings(max_examples=200, database=None)
+    @settings(max_examples=100, database=None)
     @given(st.binary(min_size=CHOICES, max_size=CHOICES).map(commands_from))
     def both_agree(sequence: list[ControlCommand]) -> None:
         compare(*asked(real_controller, *sequence))
@@ -701,6 +701,7 @@ MUTANTS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kinds", MUTANTS.values(), ids=MUTANTS)
 def test_each_mutant_is_refuted(recorded: list[tuple[Any, Any]], kinds: StateMachineClasses) -> None:
     """By Kafka, in one of some generated sequences."""

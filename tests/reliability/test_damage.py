@@ -21,6 +21,7 @@ from spec.language import UsageError
 from spec.systems.replication import Replication
 from tests.reliability.breaking import outcome
 from tests.seeds import seed_of_this_run
+from tests.tiers import long_unless
 
 SEED = seed_of_this_run("DAMAGE_SEED")
 SUBJECT = under(Replication, "0.10", {"brokers": 2})
@@ -95,7 +96,9 @@ def is_refused_or_comes_out_the_same(half: Path, place: Path, seed: int) -> None
     assert not said or re.fullmatch(rf"[^\n]*{re.escape(str(place))}[^\n]*", said)
 
 
-@pytest.mark.parametrize("number", range(100), ids=lambda number: f"{number}, DAMAGE_SEED={SEED}")
+@pytest.mark.parametrize(
+    "number", long_unless((20).__gt__, range(100)), ids=lambda number: f"{number}, DAMAGE_SEED={SEED}"
+)
 def test_damage_is_refused_or_makes_no_difference(half: Path, tmp_path: Path, number: int) -> None:
     """A hundred damages, drawn anew each time."""
     is_refused_or_comes_out_the_same(half, tmp_path / "run", SEED + number)

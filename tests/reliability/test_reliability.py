@@ -36,8 +36,7 @@ pytestmark = pytest.mark.filterwarnings(
 PATIENCE = 360
 """The time limit in seconds for a process to die."""
 SEED = seed_of_this_run("MOMENTS_SEED")
-SOME = drawn(SEED, local=4, spark=1)
-MANY = drawn(SEED + 1, local=60, spark=40)
+MANY = drawn(SEED, local=60, spark=40)
 
 
 class Unbroken(NamedTuple):
@@ -139,19 +138,7 @@ def repeatable(moment: Moment) -> str:
     return f"{moment}, MOMENTS_SEED={SEED}"
 
 
-@pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "local"], ids=repeatable)
-def test_a_stopped_local_run_can_be_resumed(moment: Moment, tmp_path: Path) -> None:
-    """Some moments, drawn anew each time."""
-    go_through(moment, tmp_path / "run")
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("moment", [each for each in SOME if each.engine == "spark"], ids=repeatable)
-def test_a_stopped_spark_run_can_be_resumed(moment: Moment, tmp_path: Path, session: SparkSession) -> None:
-    """After killing the driver, a worker, or the JVM."""
-    go_through(moment, tmp_path / "run", session)
-
-
+@pytest.mark.long
 @pytest.mark.spark
 def test_processes_to_kill_are_found(session: SparkSession, tmp_path: Path) -> None:
     """A computing worker and the JVM. If their names were wrong, no test would stop anything."""

@@ -76,6 +76,7 @@ def test_every_path_continues(release: str) -> None:
         assert any(move.source == at and (move.target != at or at.is_zk_event_thread) for move in found), at
 
 
+@pytest.mark.long
 def test_facts_of_the_newest_release() -> None:
     """The moves of known bugs are present: in B22 it takes office without a failover, in B24 it does nothing."""
     its = Design("3.9")
@@ -140,6 +141,7 @@ def test_another_design_has_other_changes(release: str, changed: dict[str, Any])
     assert set(transitions_with({**ControllerLife.releases[release], **changed})) != set(transitions(release))
 
 
+@pytest.mark.long
 def test_another_table_has_other_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A changed row changes the result."""
     before = set(transitions("3.9"))

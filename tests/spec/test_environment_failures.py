@@ -39,6 +39,7 @@ from spec.language import Specification, action, constant, invariant, require, v
 from spec.language.errors import EnvironmentFailed, EnvironmentWarning
 from tests.spec.cli.test_commands import COMMAND, Answer, heed_interrupts
 from tests.spec.toys import RaisingAction, RaisingProperty, Walkers, WalkersState, misbehaving
+from tests.tiers import long_unless
 
 OWN = '''
 """Specifications that disturb the checker."""
@@ -185,7 +186,9 @@ def test_an_unprintable_result_goes_to_stderr(lost: str) -> None:
     assert "\nError: stdout cannot be written: " in answer.err
 
 
-@pytest.mark.parametrize("deaf", ["2>/dev/full", "2>&-", "2>&- <&-"])
+@pytest.mark.parametrize(
+    "deaf", ["2>/dev/full", *(pytest.param(each, marks=pytest.mark.long) for each in ("2>&-", "2>&- <&-"))]
+)
 def test_a_closed_stderr_changes_nothing(deaf: str) -> None:
     """The verdict is on stdout, with its exit code."""
     answer = shell(f"{BROKEN} --json {deaf}")
@@ -198,7 +201,7 @@ def test_a_closed_pipe_changes_no_exit_code() -> None:
     assert shell(f"{BROKEN} | head -1") == Answer(12, "broken: low is violated, in 4 states\n", "")
 
 
-@pytest.mark.parametrize("engine", ["reference", "local"])
+@pytest.mark.parametrize("engine", ["reference", pytest.param("local", marks=pytest.mark.long)])
 def test_output_of_actions_goes_to_stderr(engine: str) -> None:
     """However it prints; stdout has only the one object."""
     answer = shell(f"kafkaspec check own.py:Printing --engine {engine} --json")
@@ -207,7 +210,11 @@ def test_output_of_actions_goes_to_stderr(engine: str) -> None:
     assert "written to descriptor 1" in answer.err
 
 
-@pytest.mark.parametrize("environment", [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX"}])
+@pytest.mark.long
+@pytest.mark.parametrize(
+    "environment",
+    long_unless({"LC_ALL": "C"}.__eq__, [{"PYTHONIOENCODING": "ascii"}, {"LC_ALL": "C"}, {"LC_ALL": "POSIX"}]),
+)
 def test_a_character_that_cannot_be_encoded_is_no_error(environment: dict[str, str]) -> None:
     """A result with such a character is printed with an escape."""
     answer = shell("kafkaspec diagram partition | head -1; kafkaspec check own.py:Ähm", **environment)
@@ -330,12 +337,15 @@ class Leaving(Walkers, Specification[LeavingState]):
 
 @pytest.mark.parametrize(
     ("cls", "engine", "digits", "number"),
-    [
-        ("Endless", "local", 6, signal.SIGINT),
-        ("Asleep", "local", 6, signal.SIGTERM),
-        ("Endless", "reference", 2, signal.SIGTERM),
-        ("Asleep", "reference", 2, signal.SIGINT),
-    ],
+    long_unless(
+        lambda case: case[:2] == ("Asleep", "local"),
+        [
+            ("Endless", "local", 6, signal.SIGINT),
+            ("Asleep", "local", 6, signal.SIGTERM),
+            ("Endless", "reference", 2, signal.SIGTERM),
+            ("Asleep", "reference", 2, signal.SIGINT),
+        ],
+    ),
 )
 def test_an_evaluation_without_end_can_be_interrupted(cls: str, engine: str, digits: int, number: int) -> None:
     """In any worker: it exits 130, with the figures of the complete levels."""
@@ -423,7 +433,7 @@ ONE = {"buckets": 1}
     [
         pytest.param(LocalEngine, MORE, ONE, 8_000, id="local, its states", marks=pytest.mark.long),
         pytest.param(SparkEngine, MORE, ONE, 8_000, id="spark, its states", marks=pytest.mark.long),
-        pytest.param(LocalEngine, MANY, {}, 2_500, id="local, its commits"),
+        pytest.param(LocalEngine, MANY, {}, 2_500, id="local, its commits", marks=pytest.mark.long),
         pytest.param(AutoEngine, MANY, {}, 2_500, id="auto", marks=pytest.mark.long),
     ],
 )
@@ -473,13 +483,16 @@ def refusing(do: Callable[..., Any], run: Path, number: int) -> Callable[..., An
 
 @pytest.mark.parametrize(
     ("made", "point", "number"),
-    [
-        (LocalEngine, "before files", errno.ENOSPC),
-        (LocalEngine, "before commit", errno.ENOSPC),
-        (LocalEngine, "after files", errno.EROFS),
-        (SparkEngine, "before commit", errno.ENOSPC),
-        (SparkEngine, "before files", errno.EROFS),
-    ],
+    long_unless(
+        lambda case: case[1] == "before commit",
+        [
+            (LocalEngine, "before files", errno.ENOSPC),
+            (LocalEngine, "before commit", errno.ENOSPC),
+            (LocalEngine, "after files", errno.EROFS),
+            (SparkEngine, "before commit", errno.ENOSPC),
+            (SparkEngine, "before files", errno.EROFS),
+        ],
+    ),
 )
 def test_a_disk_failure_during_a_run_loses_nothing(
     made: Callable[..., Engine], point: str, number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -590,6 +603,7 @@ class Removing(Walkers):
         require(False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", [LocalEngine, SparkEngine])
 def test_a_removed_run_directory_is_not_created_again(made: Callable[..., Engine], tmp_path: Path) -> None:
     """An empty one would look like a run."""
@@ -599,6 +613,7 @@ def test_a_removed_run_directory_is_not_created_again(made: Callable[..., Engine
     assert not run.exists()
 
 
+@pytest.mark.long
 def test_the_memory_limit_without_room_for_spark_is_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """The result has the figures so far, and a hint that Spark could have continued."""
     monkeypatch.setattr("spec.checking.auto._may_have_java", lambda: True)
@@ -629,7 +644,7 @@ def test_a_place_that_cannot_be_a_run_directory_is_a_mistake(
 # Compilers and Java.
 
 
-@pytest.mark.parametrize("engine", ["auto", "local", "spark"])
+@pytest.mark.parametrize("engine", long_unless("auto".__eq__, ["auto", "local", "spark"]))
 def test_without_a_compiler_the_reference_engine_explores(engine: str) -> None:
     """One line says so, whether or not another engine would be needed."""
     answer = shell(f"kafkaspec check own.py:Broken --engine {engine}", NUMBA_DISABLE_JIT="1")

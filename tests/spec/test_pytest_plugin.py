@@ -108,6 +108,7 @@ def test_an_outdated_trace_fails_with_one_line(project: Path) -> None:
     assert "\x1b" not in said
 
 
+@pytest.mark.long
 def test_a_file_names_only_code_that_the_configuration_lists(project: Path) -> None:
     """A foreign trace or instance is refused in one line, and its code is not imported."""
     (project / "other.py").write_text(OWN + "open('ran', 'w').close()\n")
@@ -123,6 +124,7 @@ def test_a_file_names_only_code_that_the_configuration_lists(project: Path) -> N
     assert ran(project)[0] == 0
 
 
+@pytest.mark.long
 def test_a_malformed_file_fails_with_one_line(project: Path) -> None:
     """A truncated trace, an instance without a figure."""
     kept = project / "tests" / "beyond.itf.json"

@@ -24,7 +24,11 @@ from tests.spec.toys import Walkers
         pytest.param(lambda: check(Walkers(), engine="reference"), id="reference"),
         pytest.param(lambda: check(Walkers(), engine=LocalEngine(2)), id="local"),
         pytest.param(lambda: check(Walkers(), engine=LocalEngine(2, run_dir=Path("run"))), id="local, kept"),
-        pytest.param(lambda: check(Walkers(walkers=5, length=6), engine=AutoEngine(workers=2)), id="auto"),
+        pytest.param(
+            lambda: check(Walkers(walkers=5, length=6), engine=AutoEngine(workers=2)),
+            id="auto",
+            marks=pytest.mark.long,
+        ),
         pytest.param(lambda: simulate(Walkers(), runs=300, seed=1, workers=2), id="simulate"),
     ],
 )

@@ -377,6 +377,7 @@ print(*cluster.history, sep="\\n")
 """
 
 
+@pytest.mark.long
 def test_a_seed_gives_the_same_history_in_every_process() -> None:
     """Whatever the hash seed there."""
 

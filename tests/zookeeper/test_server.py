@@ -60,6 +60,7 @@ def test_a_server_that_dies_is_missed_at_once() -> None:
     assert not server.folder.exists()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("java")
 def test_a_server_that_hangs_is_not_waited_for() -> None:
     """For longer than the patience that was set."""
@@ -107,6 +108,7 @@ def test_a_java_that_does_not_start_is_reported(tmp_path: Path, monkeypatch: pyt
         pass
 
 
+@pytest.mark.long
 def test_without_java_the_tests_are_skipped(tmp_path: Path) -> None:
     """And say why."""
     modules = [str(Path(__file__).with_name(f"test_{name}.py")) for name in ("differential", "kazoo", "mutants")]

@@ -63,7 +63,9 @@ def test_the_working_directory_is_importable_only_for_a_module_in_it(tmp_path: P
     assert sys.path[-1] == str(tmp_path)
 
 
-@pytest.mark.parametrize("program", [["kafkaspec"], ["python", "-m", "spec"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "program", [pytest.param(["kafkaspec"], marks=pytest.mark.long), ["python", "-m", "spec"]], ids=" ".join
+)
 def test_files_in_the_working_directory_do_not_run(tmp_path: Path, program: list[str]) -> None:
     """Even with the name of a module that the command or its libraries import, or try to import."""
     ran = decoys(tmp_path)

@@ -302,7 +302,7 @@ def test_each_property_that_breaks_has_its_counterexample(engine: str, symmetry:
         assert str(each) in str(result)
 
 
-@pytest.mark.parametrize("engine", [LocalEngine, SparkEngine])
+@pytest.mark.parametrize("engine", [LocalEngine, pytest.param(SparkEngine, marks=pytest.mark.long)])
 def test_a_resumed_run_has_all_counterexamples(engine: type[LocalEngine] | type[SparkEngine], tmp_path: Path) -> None:
     """Those found before the stop and those found after it."""
     toy = Walkers(far=7, apart=3)
@@ -427,6 +427,7 @@ def test_spark_has_no_profile() -> None:
         check(Counters(), engine="spark", profile=True)
 
 
+@pytest.mark.long
 def test_a_search_in_plain_python_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     """It names the rule with the most paths, and the variable that it reads."""
     monkeypatch.setattr("spec.checking.local.learning_budget.ALLOWANCE", 0)

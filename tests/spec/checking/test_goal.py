@@ -84,8 +84,10 @@ def test_a_step_of_one_broker_is_refused_under_symmetry() -> None:
     assert check(SOCIETY, engine="reference", show="hand_over(broker=0)").verdict == "witnessed"
 
 
-@pytest.mark.parametrize("engine", [LocalEngine, SparkEngine])
-@pytest.mark.parametrize("written", ["all_at_the_end", "sum(s.at.values()) == 9"])
+@pytest.mark.parametrize("engine", [LocalEngine, pytest.param(SparkEngine, marks=pytest.mark.long)])
+@pytest.mark.parametrize(
+    "written", [pytest.param("all_at_the_end", marks=pytest.mark.long), "sum(s.at.values()) == 9"]
+)
 def test_a_resumed_run_shows_the_trace(
     written: str, engine: type[LocalEngine] | type[SparkEngine], tmp_path: Path
 ) -> None:

@@ -298,6 +298,7 @@ def verdicts(hider: str, chosen: Random, directory: Path) -> list[str]:
         return [check(system, engine=engine).headline for engine in ("reference", "local")]
 
 
+@pytest.mark.long
 @rows("place", [*PLACES])
 def test_no_place_changes_the_verdict(place: str, tmp_path: Path) -> None:
     """Code that reading does not find is found when it runs."""
@@ -377,10 +378,8 @@ def test_no_hider_changes_a_verdict(hider: str, number: int, tmp_path: Path) -> 
     assert verdicts(hider, Random(f"{SEED}, {hider}, {number}"), tmp_path) == [RIGHT, RIGHT]
 
 
-@pytest.mark.parametrize(
-    "number",
-    [pytest.param(n, id=f"{n}, REFUSALS_SEED={SEED}", marks=[pytest.mark.long] * (n > 0)) for n in range(40)],
-)
+@pytest.mark.long
+@pytest.mark.parametrize("number", [pytest.param(n, id=f"{n}, REFUSALS_SEED={SEED}") for n in range(40)])
 def test_all_engines_agree_on_hidden_refusals(number: int, tmp_path: Path) -> None:
     chosen = Random(f"{SEED}, {number}")
     text = module(chosen.choice(REFUSED), chosen.choice([*HIDERS]), chosen.choice([*PLACES]))

@@ -640,7 +640,7 @@ class ManyBeginnings(Specification[Pairs]):
         """Nothing."""
 
 
-@pytest.mark.parametrize("engine", ["reference", "local"])
+@pytest.mark.parametrize("engine", ["reference", pytest.param("local", marks=pytest.mark.long)])
 def test_initial_states_are_not_listed_first(engine: str) -> None:
     """There may be any number of choices, and the first states are counted before the last one is made."""
     seen = list[Statistics]()

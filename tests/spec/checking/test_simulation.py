@@ -28,6 +28,7 @@ from spec.language.words import Step
 from spec.systems.controller_election import ControllerElection
 from tests.rows import rows
 from tests.spec.checking.toys import Bank, Clock, Counters, Jugs, Philosophers, Row, Table
+from tests.tiers import long_unless
 
 
 def without_times(found: Simulation) -> dict[str, Any]:
@@ -47,7 +48,10 @@ def verdict_of(found: Simulation, name: str) -> tuple[str, int | None]:
 
 @pytest.mark.parametrize(
     "specification",
-    [Jugs(), Counters(), Philosophers(), Bank(), ControllerElection(brokers=2, fence_zk=False)],
+    long_unless(
+        lambda specification: specification.name in {"jugs", "counters"},
+        [Jugs(), Counters(), Philosophers(), Bank(), ControllerElection(brokers=2, fence_zk=False)],
+    ),
     ids=lambda specification: specification.name,
 )
 def test_equal_seeds_give_equal_results(specification: Specification) -> None:

@@ -127,13 +127,14 @@ class OneBoxes(Boxes, Specification[BoxesState]):
     """The boxes alone."""
 
 
+@pytest.mark.long
 def test_mappings_and_states_are_values_on_every_engine(tmp_path: Path) -> None:
     """Each engine sees the values that were read."""
     assert check(OneBoxes(), engine="reference").verdict == "holds"
     agreed(OneBoxes(), tmp_path)
 
 
-@pytest.mark.parametrize("engine", ["reference", "local"])
+@pytest.mark.parametrize("engine", [pytest.param("reference", marks=pytest.mark.long), "local"])
 def test_states_with_parts_are_compared(engine: str) -> None:
     """Parts of one kind with each other, and the whole with the state before."""
     found = check(BothBoxes(), engine=engine, keep_going=True, max_depth=4)

@@ -34,6 +34,7 @@ from spec.cli.running import engine_named
 from spec.diagrams import FORMATS, NAMES, draw
 from spec.systems import SYSTEMS
 from tests.spec.atlas.test_anomalies import ATLAS, BY_FORM
+from tests.tiers import long_unless
 
 COMMAND = str(Path(sys.executable).with_name("kafkaspec"))
 """The installed command."""
@@ -850,6 +851,7 @@ def test_an_exception_is_reported_with_its_state(ask: Ask, cls: str, message: st
     assert line is None or "//" in OWN.splitlines()[int(line[1]) - 1]
 
 
+@pytest.mark.long
 def test_the_installed_command_has_the_same_exit_codes() -> None:
     """The installed command returns the codes of verdicts and mistakes, too, and prints no traceback."""
     found = run("check", "own.py:Counter", "--without", "stops", "--json")
@@ -903,6 +905,7 @@ def begun(*arguments: str, stderr: int = subprocess.PIPE, command: str = "check"
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("number", "options"),
     [
@@ -930,6 +933,7 @@ def test_an_interrupted_run_says_so(number: signal.Signals, options: tuple[str, 
         assert out.startswith("slow: interrupted: nothing was kept")
 
 
+@pytest.mark.long
 def test_a_terminal_gets_a_progress_line() -> None:
     """On a terminal the progress line is updated in place and erased at the end; stdout has none of it."""
     terminal, theirs = pty.openpty()
@@ -951,6 +955,7 @@ def test_a_terminal_gets_a_progress_line() -> None:
     assert "queued" not in out
 
 
+@pytest.mark.long
 def test_a_terminal_that_closes_interrupts_the_run() -> None:
     """It exits 130 as after Ctrl-C, though its output has no reader; its levels are kept."""
     terminal, theirs = pty.openpty()
@@ -976,7 +981,11 @@ def test_a_terminal_that_closes_interrupts_the_run() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["list"], ["--help"], [], ["check", "own.py:Counter"], ["check", "own.py:Counter", "--json"]]
+    "arguments",
+    long_unless(
+        ["list"].__eq__,
+        [["list"], ["--help"], [], ["check", "own.py:Counter"], ["check", "own.py:Counter", "--json"]],
+    ),
 )
 def test_a_closed_pipe_is_no_error(arguments: list[str]) -> None:
     """`kafkaspec list | head -1`: a command whose reader has closed the pipe exits silently."""
@@ -1005,6 +1014,7 @@ def test_list_json_is_one_object(ask: Ask) -> None:
     assert [each["name"] for each in ask("list", "--json").json()["systems"]] == list(SYSTEMS)
 
 
+@pytest.mark.long
 def test_list_can_be_piped_to_head() -> None:
     """The same in a shell."""
     done = subprocess.run(["/bin/sh", "-c", f"{COMMAND} list | head -1"], capture_output=True, text=True)
@@ -1733,6 +1743,7 @@ def test_an_anomaly_that_raises_exits_75(ask: Ask) -> None:
     assert re.match(r"Error: divide\(\): ZeroDivisionError: .* \(own.py, line \d+\)\n  in the state ", answer.err)
 
 
+@pytest.mark.long
 def test_the_installed_command_has_an_atlas() -> None:
     """The installed package contains it."""
     answer = run("anomalies", "--json")

@@ -19,6 +19,7 @@ from tests.spec.checking.local.kernels import KERNEL, kernels
 KAFKASPEC = Path(sys.executable).with_name("kafkaspec")
 
 
+@pytest.mark.long
 def test_code_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For each width; a second command says that it is kept."""
     load = kernels(tmp_path, KERNEL, monkeypatch)

@@ -10,7 +10,7 @@ import pytest
 
 from spec.atlas.instances import instances
 from spec.checking import Result
-from spec.checking.spark import SparkEngine
+from spec.checking.exploration import Jobs
 from spec.cli import demonstration
 from spec.cli.demonstration import LARGE, differs, main
 from spec.language import Specification
@@ -30,9 +30,10 @@ def test_an_unpinned_result_is_wrong() -> None:
     assert differs(replace(TINY, depth=TINY.depth + 1), "reference", "plain Python")
 
 
-def test_spark_without_a_job_fails(capsys: pytest.CaptureFixture[str]) -> None:
+def test_spark_without_a_job_fails(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """Whatever its result: it demonstrates nothing of Spark."""
-    assert differs(TINY, SparkEngine(), "Spark")
+    monkeypatch.setattr(demonstration, "check", lambda *_, **__: replace(TINY.check("reference"), jobs=Jobs(0, 0)))
+    assert differs(TINY, "spark", "Spark")
     assert "0 levels as Spark jobs" in capsys.readouterr().out
 
 

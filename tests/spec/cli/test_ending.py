@@ -30,9 +30,9 @@ spec.cli.main.main()
 @pytest.mark.parametrize(
     ("ends", "code", "freed"),
     [
-        ("sys.exit()", 0, ""),
+        pytest.param("sys.exit()", 0, "", marks=pytest.mark.long),
         ("sys.exit(20)", 20, ""),
-        ("sys.exit('said')", 1, "freed\n"),
+        pytest.param("sys.exit('said')", 1, "freed\n", marks=pytest.mark.long),
         ("raise ValueError", 1, "freed\n"),
     ],
 )

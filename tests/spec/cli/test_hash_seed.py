@@ -49,6 +49,7 @@ def test_set_order_is_equal_in_every_process(place: Path) -> None:
     assert len({each.stderr.split()[0] for each in followed}) == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [["-m", "spec"], ["-c", "from spec.cli.main import main; main()"]])
 def test_each_form_of_the_command_has_the_same_seed(form: list[str], place: Path) -> None:
     """The new process receives all arguments, and its exit code is returned."""

@@ -53,7 +53,7 @@ def test_early_and_late_interrupts_print_the_same() -> None:
     assert failure.exit == command.INTERRUPTED
 
 
-@pytest.mark.parametrize("number", ["SIGINT", "SIGHUP"])
+@pytest.mark.parametrize("number", ["SIGINT", pytest.param("SIGHUP", marks=pytest.mark.long)])
 def test_a_signal_that_is_ignored_stays_so(number: str) -> None:
     """As under `nohup`, or in the background of a shell's script."""
     done = run("list", number=number, handler="SIG_IGN")

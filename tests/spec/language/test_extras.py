@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from spec.language.extras import EXTRAS
+from tests.tiers import long_unless
 
 COMMAND = """
 import sys
@@ -21,13 +22,16 @@ main()
 
 @pytest.mark.parametrize(
     ("library", "words"),
-    [
-        ("kazoo", "what-if zookeeper://localhost:1 --crash 1"),
-        ("pyarrow", "check tests.spec.toys:Jugs --engine local --run-dir run"),
-        ("pyarrow", "check tests.spec.toys:Jugs --engine spark"),
-        ("pygraphviz", "diagram partition --format svg"),
-        ("pyspark", "check tests.spec.toys:Jugs --engine spark"),
-    ],
+    long_unless(
+        lambda case: case[0] in {"kazoo", "pyspark"},
+        [
+            ("kazoo", "what-if zookeeper://localhost:1 --crash 1"),
+            ("pyarrow", "check tests.spec.toys:Jugs --engine local --run-dir run"),
+            ("pyarrow", "check tests.spec.toys:Jugs --engine spark"),
+            ("pygraphviz", "diagram partition --format svg"),
+            ("pyspark", "check tests.spec.toys:Jugs --engine spark"),
+        ],
+    ),
 )
 def test_a_command_that_lacks_a_library_names_its_extra(library: str, words: str, tmp_path: Path) -> None:
     done = subprocess.run(

@@ -341,7 +341,7 @@ class NoCollection(Drawn):
         """Nothing."""
 
 
-@pytest.mark.parametrize("drawn", [Drawn, AstrayLate, NoCollection])
+@pytest.mark.parametrize("drawn", [pytest.param(Drawn, marks=pytest.mark.long), AstrayLate, NoCollection])
 def test_ranges_mean_the_same_to_every_engine(drawn: type[Drawn], tmp_path: Path) -> None:
     """The same steps in the same order, and the same errors, with the path to the state."""
     agreed(drawn(), tmp_path, seed=1)
@@ -415,7 +415,7 @@ class AstrayDependent(Dependent):
         """Never."""
 
 
-@pytest.mark.parametrize("drawn", [Dependent, AstrayDependent])
+@pytest.mark.parametrize("drawn", [pytest.param(Dependent, marks=pytest.mark.long), AstrayDependent])
 def test_a_range_may_depend_on_earlier_parameters(drawn: type[Drawn], tmp_path: Path) -> None:
     """It is evaluated only for those of their values that are there; every engine gives the same."""
     agreed(drawn(), tmp_path, seed=1)

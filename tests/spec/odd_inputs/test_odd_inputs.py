@@ -121,8 +121,6 @@ def must_answer(exit: int, says: str, *words: str) -> None:
         assert answer.err.startswith("Error: "), shown
         assert len(answer.err.split("\n\n")[0].splitlines()) <= FEW, shown  # the path there may follow
         assert len(answer.err) <= LONGEST + 2 * sum(map(len, words)), shown
-    if words and words[0] in HAVE_JSON and not {"--json", "-h", "--help"} & set(words):
-        must_answer_in_json(exit, *words)
 
 
 def must_answer_in_json(exit: int, *words: str) -> None:
@@ -139,8 +137,11 @@ def must_answer_in_json(exit: int, *words: str) -> None:
 
 @rows("line", {line.command: line for line in LINES})
 def test_an_odd_command_line(line: Line) -> None:
-    """It is refused, or has a meaning."""
-    must_answer(line.exit, line.says, *shlex.split(line.command))
+    """It is refused, or has a meaning; in JSON too."""
+    words = shlex.split(line.command)
+    must_answer(line.exit, line.says, *words)
+    if words and words[0] in HAVE_JSON and not {"--json", "-h", "--help"} & set(words):
+        must_answer_in_json(line.exit, *words)
 
 
 @rows("odd", {odd.what: odd for odd in SPECIFICATIONS})

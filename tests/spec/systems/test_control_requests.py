@@ -28,6 +28,7 @@ from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
 from tests.spec.systems.test_drawn_states import drawn_after
+from tests.tiers import long_unless
 
 QUIET: dict[str, Any] = {"max_crashes": 0, "controller_changes": 0, "lost_replies": False}
 """No events except the election of a controller and its requests to brokers."""
@@ -242,22 +243,10 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
 ]
 
 
-LONG = {"stop_is_fenced", "metadata_epoch_monotone", "receivers.leader_epochs_increase"}
-"""Properties broken only by late copies, among ten thousand states and more."""
-
-
 @pytest.mark.parametrize(
     ("kind", "constants", "property_"),
-    [
-        pytest.param(
-            kind,
-            constants,
-            name,
-            id=f"{kind.__name__ if kind else 'switch'}-{name}",
-            marks=pytest.mark.long if name in LONG else (),
-        )
-        for kind, constants, name in MUTANTS
-    ],
+    long_unless(lambda case: case[0] is None and "late_copies" not in case[1], MUTANTS),
+    ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
 )
 def test_a_mutant_breaks_its_property(kind: type[Any] | None, constants: dict[str, Any], property_: str) -> None:
     """On the way to it, other properties may break."""

@@ -34,6 +34,7 @@ from tests.spec.systems.faults import (
     Unversioned,
 )
 from tests.statemachines.controllers import but_for
+from tests.tiers import long_unless
 
 check = partial(checking.check, engine="local")
 """The local engine from the start: these explorations are too large to begin in plain Python."""
@@ -94,6 +95,7 @@ def brokers(result: Result, action: str) -> list[int]:
 # Each fix, when off, breaks its property, by the known sequence of events.
 
 
+@pytest.mark.long
 def test_a_failed_failover_without_move_keeps_the_context() -> None:
     """B24: /controller is deleted, then a step of the failover fails, and the broker does nothing about it."""
     result = check(ControllerLife.of(**ControllerLife.releases["3.9"]), properties=["resigned_context_empty"])
@@ -123,6 +125,7 @@ def test_resigning_on_reading_another_clears_the_context() -> None:
     assert check(proposed, properties=["resigned_context_empty"], symmetry=True).verdict == "holds"
 
 
+@pytest.mark.long
 def test_a_ghost_mistakes_its_old_node_for_the_current_one() -> None:
     """B22: its registration is deleted in time, but not /controller; in its new session it reads its own id there."""
     result = check(ControllerLife.of(**OUTLIVING), properties=["controller_started"])
@@ -140,6 +143,7 @@ def test_a_ghost_is_found_by_the_session_that_owns_the_node() -> None:
     assert check(ControllerLife.of(**OUTLIVING, ghost_check=True), properties=seen, max_depth=20).verdict == "bounded"
 
 
+@pytest.mark.long
 def test_a_broker_cannot_register_again_while_its_old_node_stands() -> None:
     """B23: the broker does not retry after that node is gone."""
     until_2_1 = ControllerLife.of(**OUTLIVING, ephemeral_owner_check=False, registers_again=True)
@@ -149,6 +153,7 @@ def test_a_broker_cannot_register_again_while_its_old_node_stands() -> None:
     assert "the event is dropped" in said(result, 2)[0]
 
 
+@pytest.mark.long
 def test_a_broker_deletes_its_own_old_registration() -> None:
     """KAFKA-7165, with a new registration if the old node is gone: in full for one broker, and for two beyond B23."""
     seen, mended = ["registered_when_quiet"], {**OUTLIVING, "registers_again": True}
@@ -161,6 +166,7 @@ def test_a_broker_deletes_its_own_old_registration() -> None:
     assert check(ControllerLife.of(**mended), properties=seen, max_depth=16).verdict == "bounded"
 
 
+@pytest.mark.long
 def test_a_broker_stays_unregistered_if_its_old_node_goes_during_the_check() -> None:
     """B23a: since 2.2 that is an error, and the broker does not retry."""
     result = check(ControllerLife.of(**OUTLIVING), properties=["registered_when_quiet"])
@@ -169,6 +175,7 @@ def test_a_broker_stays_unregistered_if_its_old_node_goes_during_the_check() -> 
     assert said(result) == ["NONODE, a NullPointerException: the event is dropped"]
 
 
+@pytest.mark.long
 def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
     """B43: until 2.0, a broker whose failover fails deletes /controller, although another broker owns it by then."""
     result = check(ControllerLife.of(**ControllerLife.releases["2.0"]), properties=[DELETES])
@@ -189,6 +196,7 @@ ZOMBIE = {
 }
 
 
+@pytest.mark.long
 def test_without_fencing_a_zombie_writes() -> None:
     """B4: an operator deletes /controller, another broker is elected, and the old controller still writes."""
     result = check(ControllerLife.of(**ZOMBIE), properties=["fenced_writes"])
@@ -299,6 +307,7 @@ def test_with_all_fixes_all_properties_hold() -> None:
     assert witnesses(result) == {**seen, "all_is_quiet": 14}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "constants",
     [
@@ -624,18 +633,13 @@ MUTANTS: list[tuple[Specification, str, int]] = [
 ]
 
 
-def takes_long(mutant: Specification, states: int) -> bool:
-    """The test is long: two brokers reach many states first."""
-    return bool(mutant.valuation["brokers"] > 1 and states > 21)
-
-
 @pytest.mark.parametrize(
     ("mutant", "property_", "states"),
     [
         pytest.param(
             *(mutant, name, states),
             id=f"{type(mutant).__name__}-{name}",
-            marks=[pytest.mark.long] * takes_long(mutant, states),
+            marks=[pytest.mark.long] * (states > 5),
         )
         for mutant, name, states in MUTANTS
     ],
@@ -718,17 +722,14 @@ def test_the_threads_and_the_election_changed_with_these_releases() -> None:
 
 @pytest.mark.parametrize(
     "release",
-    [
-        *("0.10.1", "0.10.2", "1.1", "2.1", "2.2", "3.9"),
-        pytest.param("1.0", marks=pytest.mark.long),  # states of five words, which would compile new kernels
-    ],
+    long_unless("3.9".__eq__, ("0.10.1", "0.10.2", "1.0", "1.1", "2.1", "2.2", "3.9")),
 )
 def test_each_release_breaks_something(release: str) -> None:
     """Without the proposals, even the newest."""
     assert check(ControllerLife.of(**ControllerLife.releases[release])).verdict == "violated"
 
 
-@pytest.mark.parametrize("release", ["1.1", "2.1", "2.2", "3.9"])
+@pytest.mark.parametrize("release", long_unless("3.9".__eq__, ["1.1", "2.1", "2.2", "3.9"]))
 def test_with_the_proposals_one_broker_satisfies_all_properties(release: str) -> None:
     """Since 1.1 a single broker needs no more than the proposals."""
     alone = {**ControllerLife.releases[release], **PROPOSED, "brokers": 1, "max_queued_events": 5, "state_writes": 1}
@@ -744,6 +745,7 @@ def before(release: str, **constants: Any) -> ControllerLife:
     return ControllerLife.of(**{**ControllerLife.releases[release], **alone, **constants})
 
 
+@pytest.mark.long
 def test_a_session_that_ends_in_its_election_makes_a_ghost_in_0_10_1() -> None:
     """B22, KAFKA-4229: elected in its new session, it learns of the new session, resigns, and reads its own id."""
     seen = ["controller_started"]
@@ -755,7 +757,8 @@ def test_a_session_that_ends_in_its_election_makes_a_ghost_in_0_10_1() -> None:
 
 
 @pytest.mark.parametrize(
-    ("release", "states"), [("0.10.1", 23), ("0.10.2", 23), pytest.param("1.0", 19, marks=pytest.mark.long)]
+    ("release", "states"),
+    long_unless(lambda case: case[0] == "0.10.2", [("0.10.1", 23), ("0.10.2", 23), ("1.0", 19)]),
 )
 def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str, states: int) -> None:
     """B20 with a single broker: its own increment makes the retry fail, and the failure is swallowed."""
@@ -767,7 +770,10 @@ def test_one_lost_reply_makes_two_failovers_of_one_epoch_until_1_0(release: str,
     assert check(checked, properties=["epoch_unique"]).verdict == "holds"
 
 
-@pytest.mark.parametrize(("release", "states"), [("0.10.1", 23), ("0.10.2", 23), ("1.0", 17)])
+@pytest.mark.parametrize(
+    ("release", "states"),
+    long_unless(lambda case: case[0] == "0.10.2", [("0.10.1", 23), ("0.10.2", 23), ("1.0", 17)]),
+)
 def test_a_request_crosses_sessions_until_1_0(release: str, states: int) -> None:
     """B3: read in one session and written in the next, when the broker is no longer controller."""
     result = check(before(release, max_queued_events=8), properties=["writes_in_its_session"])

@@ -23,6 +23,7 @@ from tests.spec.systems.faults import (
     Unchecked,
     Unversioned,
 )
+from tests.tiers import long_unless
 
 
 def steps(result: Result) -> list[str]:
@@ -51,6 +52,7 @@ def test_without_fencing_a_zombie_writes() -> None:
     assert way[-1] == first.replace("register_controller", "update_leader_and_isr")
 
 
+@pytest.mark.long
 def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
     """B43: a broker whose increment failed deletes /controller, although another broker owns it by then."""
     result = check(ControllerElection.of(epoch_update="cas_checked", fence_zk=False))
@@ -63,6 +65,7 @@ def test_without_fencing_the_loser_deletes_the_winners_node() -> None:
     assert "BADVERSION: its failover fails" in said(result)
 
 
+@pytest.mark.long
 def test_with_the_failure_swallowed_two_failovers_have_one_epoch() -> None:
     """B20: a failover continues with the epoch that it read, the previous controller's."""
     swallowed = ControllerElection.of(brokers=2, epoch_update="cas_swallowed", crashes=False)
@@ -72,6 +75,7 @@ def test_with_the_failure_swallowed_two_failovers_have_one_epoch() -> None:
     assert "BADVERSION: logged and swallowed" in result.counterexample.steps[-1].sentences[0]
 
 
+@pytest.mark.long
 def test_with_three_brokers_two_losers_swallow_the_failure() -> None:
     """Both continue with the epoch before the first one, one state sooner."""
     result = check(ControllerElection.of(brokers=3, epoch_update="cas_swallowed", crashes=False))
@@ -79,6 +83,7 @@ def test_with_three_brokers_two_losers_swallow_the_failure() -> None:
     assert (result.counterexample.broken, result.counterexample.length) == ("epoch_unique", 27)
 
 
+@pytest.mark.long
 def test_with_its_fix_each_anomaly_is_gone() -> None:
     """Up to the same depths, with all fixes on, nothing breaks."""
     assert check(ControllerElection.of(), max_depth=20).verdict == "bounded"
@@ -136,7 +141,9 @@ MUTANTS: list[tuple[Specification, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("mutant", "property_"), MUTANTS, ids=[f"{type(mutant).__name__}-{name}" for mutant, name in MUTANTS]
+    ("mutant", "property_"),
+    long_unless(lambda case: case[1] == "epoch_unique", MUTANTS),
+    ids=[f"{type(mutant).__name__}-{name}" for mutant, name in MUTANTS],
 )
 def test_a_mutant_breaks_its_property(mutant: Specification, property_: str) -> None:
     """And at most type_ok besides, if a value leaves its domain on the way."""
@@ -179,7 +186,7 @@ def test_the_requests_are_those_of_the_design(epoch_update: str, only_here: set[
 @pytest.mark.parametrize(
     "faults",
     [
-        {"crashes": False},
+        pytest.param({"crashes": False}, marks=pytest.mark.long),
         pytest.param({"operator_deletes": False}, marks=pytest.mark.long),
         {"brokers": 1},
         pytest.param({"elections": 1}, marks=pytest.mark.long),

@@ -32,6 +32,7 @@ from statemachines.messages.topic_partition import PartitionAndReplica, TopicNam
 from statemachines.tables.partition import NonExistentPartition, OfflinePartition, PartitionState
 from statemachines.tables.replica import OfflineReplica, OnlineReplica, ReplicaDeletionIneligible, ReplicaState
 from statemachines.zookeeper.tree import ANY_VERSION, Code
+from tests.tiers import long_unless
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "elect_if_created": True, "read_back_alteration": True}
 """The open bugs of 3.9, fixed."""
@@ -396,10 +397,12 @@ OF_CHECKS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
 ]
 """Only here a controller checks for imbalance on its own."""
 
+FOUND_SOON = {"election_from_current_state", "fenced_writes", "new_is_not_led"}
+
 
 @pytest.mark.parametrize(
     ("kind", "constants", "property_"),
-    [*MUTANTS, *OF_CHECKS],
+    long_unless(lambda case: case[2] in FOUND_SOON, [*MUTANTS, *OF_CHECKS]),
     ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in (*MUTANTS, *OF_CHECKS)],
 )
 def test_a_mutant_breaks_its_property(kind: type[Any] | None, constants: dict[str, Any], property_: str) -> None:
@@ -431,6 +434,7 @@ def test_a_topic_that_is_created_while_a_broker_is_down() -> None:
     assert (witness.verdict, witness.length) == ("witnessed", 13)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("without", "length"), [({"alter_partition": False}, 31), ({"live_isr_check": False}, 32)])
 def test_a_partition_goes_offline_though_an_isr_member_could_lead(without: dict[str, Any], length: int) -> None:
     """Its leader shuts down, and its ISR change makes the controller elect none; until 3.2."""

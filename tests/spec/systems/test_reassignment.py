@@ -27,6 +27,7 @@ from statemachines.messages.topic_partition import TopicPartition
 from tests.spec.systems.test_partitions import MUTANTS as OF_PARTITIONS
 from tests.spec.systems.test_partitions import CountsTwice, PermitsUnclean
 from tests.spec.systems.test_partitions import mutant as mutant_of
+from tests.tiers import long_unless
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "keep_in_sync": True, "keep_leader": True}
 """The open bugs of 3.9, fixed."""
@@ -214,7 +215,7 @@ MUTANTS: list[tuple[type[ControllerEventProcessor] | None, dict[str, Any], str]]
 
 @pytest.mark.parametrize(
     ("kind", "constants", "property_"),
-    MUTANTS,
+    long_unless(lambda case: case[0] is None, MUTANTS),
     ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
 )
 def test_a_mutant_breaks_its_property(
@@ -304,7 +305,9 @@ def test_a_controller_that_ends_while_it_removes_a_replica() -> None:
     assert (witness.verdict, witness.length) == ("witnessed", 18)
 
 
-@pytest.mark.parametrize(("release", "length"), [("2.4", 19), ("2.8", 20), ("3.0", None)])
+@pytest.mark.parametrize(
+    ("release", "length"), long_unless(lambda case: case[0] == "2.8", [("2.4", 19), ("2.8", 20), ("3.0", None)])
+)
 def test_a_leader_that_cannot_remove_such_a_replica(release: str, length: int | None) -> None:
     """KAFKA-9672, once the next controller has sent it the assignment without that replica."""
     specification = Reassignment.of_release(release, **OUTSIDE)

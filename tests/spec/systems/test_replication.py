@@ -28,6 +28,7 @@ from spec.systems.replication import (
     UnderOneEpoch,
 )
 from tests.rows import rows
+from tests.tiers import long_unless
 
 VERSIONS = {
     "truncate-to-high-watermark": TruncateToHighWatermark,
@@ -92,6 +93,7 @@ def test_every_release_is_mapped() -> None:
     }
 
 
+@pytest.mark.long
 def test_releases_since_2_7_differ_as_kafka_does() -> None:
     """2.7 requests the end offset of an epoch; 2.8.0 truncates on fetch, and counts a later truncated part."""
     releases, constants = ("2.7", "2.8.0", "2.8.1"), {**bounds("2-2-2-2"), "history": True}
@@ -104,6 +106,7 @@ def test_releases_since_2_7_differ_as_kafka_does() -> None:
     }
 
 
+@pytest.mark.long
 def test_a_late_answer_is_obeyed_until_3_9_0() -> None:
     """KAFKA-18991: another leader has led meanwhile, and the follower truncates committed records."""
     found = {each: Replication.of_release(each, **bounds("2-1-1-3")) for each in ("3.9.0", "3.9.1")}
@@ -115,12 +118,15 @@ def test_a_late_answer_is_obeyed_until_3_9_0() -> None:
 
 @pytest.mark.parametrize(
     ("fence", "lengths"),
-    [
-        ("fence_fetch", {"weak_isr": 12}),
-        ("fence_high_watermark", {"weak_isr": 14, "strong_isr": 14}),
-        ("fence_join", {"weak_isr": 16, "strong_isr": 16}),
-        ("join_at_epoch_start", {"weak_isr": 14, "strong_isr": 12}),
-    ],
+    long_unless(
+        lambda case: case[0] == "fence_fetch",
+        [
+            ("fence_fetch", {"weak_isr": 12}),
+            ("fence_high_watermark", {"weak_isr": 14, "strong_isr": 14}),
+            ("fence_join", {"weak_isr": 16, "strong_isr": 16}),
+            ("join_at_epoch_start", {"weak_isr": 14, "strong_isr": 12}),
+        ],
+    ),
 )
 def test_truncation_on_fetch_needs_each_fence(fence: str, lengths: dict[str, int]) -> None:
     """Even beside the others, which might do its work."""
@@ -143,15 +149,12 @@ def test_impossible_bounds_are_refused(constants: dict[str, int]) -> None:
         Replication.of(**constants)
 
 
-@pytest.mark.parametrize(
-    "truncation",
-    [pytest.param(each, marks=() if each in {OLDEST, NEWEST} else pytest.mark.long) for each in VERSIONS],
-)
+@pytest.mark.parametrize("truncation", long_unless(NEWEST.__eq__, VERSIONS))
 def test_under_the_smallest_bounds_nothing_is_missing(truncation: str) -> None:
     """Actions and witnesses that the bounds exclude are absent, so no run is vacuous because of them."""
-    for brokers, records, epochs, history, adopt in product((1, 2), (1, 2), (0, 1), (False, True), (False, True)):
+    for brokers, records, epochs, both in product((1, 2), (1, 2), (0, 1), (False, True)):
         short = f"{brokers}-{records}-{records}-{epochs}"
-        found = check(replication(short, truncation=truncation, history=history, adopt_leaderless=adopt))
+        found = check(replication(short, truncation=truncation, history=both, adopt_leaderless=both))
         loses = truncation == "truncate-to-high-watermark" and brokers > 1 and epochs > 0
         assert found.verdict == ("violated" if loses else "holds")
 
@@ -182,7 +185,7 @@ def reachable(specification: Specification) -> set[Values]:
 # High watermarks that go back.
 
 
-@rows("truncation", [*VERSIONS])
+@pytest.mark.parametrize("truncation", long_unless(NEWEST.__eq__, VERSIONS))
 def test_high_watermarks_go_back_except_a_leaders_in_its_epoch(truncation: str) -> None:
     """In every version a new leader exposes less than its predecessor, and a follower takes the lower one."""
     result = check(replication("2-2-2-2", truncation=truncation, history=True), keep_going=True)
@@ -202,6 +205,7 @@ def test_without_its_guard_a_leaders_high_watermark_goes_back_in_its_epoch(trunc
 # The answers of Kafka's leader, instead of the offsets of the published models.
 
 
+@pytest.mark.long
 def test_with_kafkas_answers_kip_279_still_diverges() -> None:
     """KAFKA-7415: a leader without a record of its epoch cannot answer, and a follower uses its own high watermark.
 
@@ -212,6 +216,7 @@ def test_with_kafkas_answers_kip_279_still_diverges() -> None:
     assert broken(result) == {"weak_isr": 12, "strong_isr": 12}
 
 
+@pytest.mark.long
 def test_kip_320_needs_a_leader_that_can_answer_for_its_epoch() -> None:
     """With such a leader, Kafka's answers are as good as the published offsets."""
     constants = {"truncation": "kip-320", "answers": "kafka"}
@@ -220,6 +225,7 @@ def test_kip_320_needs_a_leader_that_can_answer_for_its_epoch() -> None:
     assert check(replication("2-2-2-2", **constants, history=True)).verdict == "holds"
 
 
+@pytest.mark.long
 def test_on_fetch_a_leader_that_cannot_answer_is_harmless() -> None:
     """It refuses the fetch; the earlier protocol's answer sent the follower back to its high watermark."""
     assert check(replication("2-2-2-2", persist_epoch_on_lead=False, history=True)).verdict == "holds"

@@ -26,6 +26,7 @@ from statemachines.messages.topic_partition import TopicName
 from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
 from tests.spec.systems.test_partitions import MUTANTS as OF_PARTITIONS
 from tests.spec.systems.test_partitions import mutant as mutant_of
+from tests.tiers import long_unless
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "forget_ineligible": True}
 """The open bugs of 3.9, fixed."""
@@ -134,7 +135,7 @@ MUTANTS: list[tuple[type[Any] | None, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(
     ("kind", "constants", "property_"),
-    MUTANTS,
+    long_unless(lambda case: case[0] is None, MUTANTS),
     ids=[f"{kind.__name__ if kind else 'switch'}-{name}" for kind, _, name in MUTANTS],
 )
 def test_a_mutant_breaks_its_property(kind: type[Any] | None, constants: dict[str, Any], property_: str) -> None:

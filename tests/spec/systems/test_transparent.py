@@ -14,6 +14,7 @@ from spec.checking.code.hidden_state import HiddenState
 from spec.checking.local import plain_comparison
 from spec.checking.local.transparency import Executed, opaque
 from spec.checking.model import Model
+from tests.tiers import long_unless
 
 EACH = {instance.system: instance for instance in instances()}
 """One of each system."""
@@ -27,7 +28,11 @@ def test_no_rule_is_opaque(instance: PinnedInstance) -> None:
     assert opaque(Model(instance.specification()), inspects=True) == {}
 
 
-@pytest.mark.parametrize("instance", EACH.values(), ids=lambda instance: instance.name)
+@pytest.mark.parametrize(
+    "instance",
+    long_unless(lambda instance: instance.system in {"replication", "controller-election"}, EACH.values()),
+    ids=lambda instance: instance.name,
+)
 def test_it_keeps_nothing_and_runs_no_other_code(instance: PinnedInstance, monkeypatch: pytest.MonkeyPatch) -> None:
     """So a check need neither inspect nor watch our own code, nor compare what our modules hold."""
     monkeypatch.setattr(model_module, "HiddenState", partial(HiddenState, inspects=True))

@@ -37,6 +37,7 @@ from tests.spec.testing.toys import (
     PingPong,
     Wheels,
 )
+from tests.tiers import long_unless
 
 FLAWED: tuple[Specification, ...] = (
     Lock(),
@@ -160,7 +161,7 @@ def test_an_initial_that_raises_is_reported_as_by_check() -> None:
 
 @pytest.mark.parametrize(
     "system",
-    [Lock(), pytest.param(Clock(), marks=pytest.mark.long), Wheels()],
+    long_unless(lambda system: isinstance(system, Lock), [Lock(), Clock(), Wheels()]),
     ids=lambda system: type(system).__name__,
 )
 def test_programs_are_as_short_as_can_be(system: Specification) -> None:
@@ -180,6 +181,7 @@ def test_dependent_events_are_shrunk_together() -> None:
     assert len(failure_of(as_state_machine(system)).steps) == shortest.length - 1
 
 
+@pytest.mark.long
 def test_failures_beyond_the_look_ahead_are_shrunk() -> None:
     """In a large system, every step of the program is necessary."""
     system = Crowd()
@@ -188,7 +190,7 @@ def test_failures_beyond_the_look_ahead_are_shrunk() -> None:
     assert {step.partition("(")[0] for step in steps} == {"enter"}
 
 
-@pytest.mark.parametrize("system", FLAWED, ids=repr)
+@pytest.mark.parametrize("system", long_unless(lambda system: system is FLAWED[0], FLAWED), ids=repr)
 def test_a_printed_program_runs(system: Specification) -> None:
     """Unchanged, with nothing before it, it fails in the same way."""
     failure = failure_of(as_state_machine(system))
@@ -215,6 +217,7 @@ def test_the_ci_profile_finds_deep_errors() -> None:
         run(as_state_machine(Wheels()), max_examples=settings.get_profile("ci").max_examples)
 
 
+@pytest.mark.long
 def test_states_that_actions_undo_are_reached() -> None:
     """Forty steps up, where half of the enabled steps are falls: runs that disable the fall reach the top."""
     assert failure_of(as_state_machine(Climb())).steps == ["step_up()"] * 40
@@ -225,7 +228,9 @@ def test_states_that_actions_undo_are_reached() -> None:
 
 @pytest.mark.parametrize(
     "system",
-    [Combination(), PingPong(), Dial(), Fuse(), Lock(forcing=False)],
+    long_unless(
+        lambda system: isinstance(system, Lock), [Combination(), PingPong(), Dial(), Fuse(), Lock(forcing=False)]
+    ),
     ids=lambda system: type(system).__name__,
 )
 def test_no_draw_is_wasted(system: Specification) -> None:
@@ -381,6 +386,7 @@ def test_class_names_distinguish_systems_variants_and_constants() -> None:
     assert as_state_machine(Lock()).__name__ == names[0]
 
 
+@pytest.mark.long
 def test_class_names_are_the_same_in_every_process() -> None:
     """They contain no order of a set and no memory address."""
     program = (
@@ -398,6 +404,7 @@ def test_class_names_are_the_same_in_every_process() -> None:
     assert "Sets_" in printed.pop()
 
 
+@pytest.mark.long
 def test_the_machine_runs_under_pytest(tmp_path: Path) -> None:
     """`.TestCase` is collected, a failure prints its program, and the statistics list the events."""
     (tmp_path / "test_lock.py").write_text(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pytest
-from hypothesis import Phase
+from hypothesis import Phase, settings
 
 from spec.language import (
     Partial,
@@ -267,6 +267,7 @@ def expected(s: Any) -> Mapping[str, object]:
 
 
 TestZooKeeperBesideItsClients = against(Clients(), ZooKeeper, do=do, see=see, expected=expected).TestCase
+TestZooKeeperBesideItsClients.settings = settings(max_examples=10)
 
 
 # Detectable flaws

@@ -67,6 +67,7 @@ def test_the_last_to_die_stays_in_the_isr_and_is_dead() -> None:
     assert all(change.is_none for change in found.changes)
 
 
+@pytest.mark.long
 @rows("release", ["1.0", "2.2", "3.9"])
 def test_without_an_event_nothing_comes_online_in_any_order(release: str) -> None:
     found = in_any_order(listed("in-07-scale-in.txt"), release=release)
@@ -74,6 +75,7 @@ def test_without_an_event_nothing_comes_online_in_any_order(release: str) -> Non
     assert "from the start" in str(found)
 
 
+@pytest.mark.long
 @rows("release", ["1.0", "2.2", "2.7", "3.9"])
 def test_only_the_last_to_die_brings_them_back(release: str) -> None:
     """Live replicas have no leader to follow until then; they join the ISR as soon as it leads."""

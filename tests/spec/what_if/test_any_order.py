@@ -125,6 +125,7 @@ def test_a_partition_that_is_offline_at_first_is_not_reported_for_that() -> None
     assert (found.cases[0].on_the_way, found.exit_code) == (ONLINE, 0)
 
 
+@pytest.mark.long
 def test_each_moment_of_one_order_is_among_those_on_the_way() -> None:
     begun = cluster(status(1, 2), status(2, 3, 1), min_isr=2)
     for events in ((Crash(1), Return(1), Crash(2), Return(2)), (Shutdown(2), Return(2), Crash(3))):
@@ -236,10 +237,13 @@ def renamed(
     return one, cls(**one.valuation)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("order", "events", "release", "unclean"),
     [
-        ((1, 0), (Crash(0), Return(0), Crash(1), AnotherController()), "3.9", False),
+        pytest.param(
+            *((1, 0), (Crash(0), Return(0), Crash(1), AnotherController()), "3.9", False), marks=pytest.mark.long
+        ),
         ((1, 0), (Shutdown(0), Return(0), Crash(1)), "2.2", True),
         pytest.param(
             (1, 0), (Crash(0), Return(0), ElectPreferred(), AnotherController()), "3.9", False, marks=pytest.mark.long
@@ -570,11 +574,14 @@ class WithSlowQueues(EventsInAnyOrder[SlowCluster]):
         s.waits -= {broker}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("begun", "events", "release"),
     [
         (status(1, 2), (Crash(1), Return(1), Crash(2)), "3.9"),
-        (status(1, 2), (Crash(1), Return(1), Crash(2), AnotherController()), "3.9"),
+        pytest.param(
+            *(status(1, 2), (Crash(1), Return(1), Crash(2), AnotherController()), "3.9"), marks=pytest.mark.long
+        ),
         (status(1, 2), (Shutdown(1), Crash(2)), "3.9"),
         (status(1, 2), (Crash(1), Return(1), ElectPreferred()), "3.9"),
         (status(1, 2, isr=(1,)), (AllowUnclean(), Crash(1), Return(1), Crash(2)), "2.2"),

@@ -401,6 +401,7 @@ def test_a_failover_needs_two_brokers() -> None:
         what_if(cluster(status(1), live=(1,), controller=1), AnotherController())
 
 
+@pytest.mark.long
 def test_a_topic_is_laid_out_in_linear_time() -> None:
     """A topic of 32 times as many partitions takes about 45 times as long, garbage collection included."""
 

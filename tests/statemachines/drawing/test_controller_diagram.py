@@ -84,10 +84,11 @@ def test_every_request_is_a_box_of_its_own(release: str) -> None:
             "IsrChangeNotification triggerControllerMove",
             marks=pytest.mark.long,
         ),
-        (
+        pytest.param(
             "3.9",
             "Startup RegisterBrokerAndReelect elect onControllerFailover maybeResign Reelect BrokerChange "
             "IsrChangeNotification triggerControllerMove",
+            marks=pytest.mark.long,
         ),
     ],
 )
@@ -96,12 +97,14 @@ def test_rows_have_kafkas_names(release: str, frames: str) -> None:
     assert [name for name in picture(release).frames if " " not in name] == frames.split()
 
 
+@pytest.mark.long
 def test_a_lost_session_is_one_arrow() -> None:
     """After any request, an ended session leads to one place."""
     lost = [arrow for arrow in picture("3.9").arrows if "SESSIONEXPIRED: it resigns" in arrow.label]
     assert [(arrow.source, arrow.target) for arrow in lost] == [("any", "RegisterBrokerAndReelect_Connect")]
 
 
+@pytest.mark.long
 def test_failures_that_elect_catches_have_an_arrow_for_each_request() -> None:
     """Not for the write of a state, whose failure moves no controller."""
     fails = [arrow for arrow in picture("3.9").arrows if "another error" in arrow.label]

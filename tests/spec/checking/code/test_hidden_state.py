@@ -526,7 +526,10 @@ ENGINES: dict[str, Callable[[Specification], object]] = {
 }
 
 
-@pytest.mark.parametrize("explored", ENGINES.values(), ids=ENGINES)
+@pytest.mark.parametrize(
+    "explored",
+    [pytest.param(its, id=name, marks=[pytest.mark.long] * (name != "reference")) for name, its in ENGINES.items()],
+)
 @rows("members, does", WHEN_CHANGED)
 def test_changed_values_are_refused(
     members: dict[str, Any], does: str, explored: Callable[[Specification], object]
@@ -750,7 +753,9 @@ OUTSIDE: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("engine", ["reference", "local", "simulate"])
+@pytest.mark.parametrize(
+    "engine", ["reference", *(pytest.param(each, marks=pytest.mark.long) for each in ("local", "simulate"))]
+)
 @rows("decided", OUTSIDE)
 def test_what_lies_outside_is_refused(decided: Any, engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the rule and what it turns to, even if the rule hides the refusal; after a whole search."""

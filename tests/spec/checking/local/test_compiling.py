@@ -54,6 +54,7 @@ def test_without_a_child_process_kernels_compile_in_this_one(
     assert is_compiled([load], Kernels(1))
 
 
+@pytest.mark.long
 def test_an_interrupted_compilation_goes_on_in_the_background(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
@@ -85,6 +86,7 @@ compiled([load], Kernels(1), tell)
 """
 
 
+@pytest.mark.long
 def test_a_compilation_survives_its_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C ends the search that waits for it. The compilation ends later, and holds none of the search's pipes."""
     load = kernels(tmp_path, PATIENT, monkeypatch)
@@ -109,6 +111,7 @@ def test_a_compilation_survives_its_terminal(tmp_path: Path, monkeypatch: pytest
     assert is_compiled([load], Kernels(1))
 
 
+@pytest.mark.long
 def test_processes_that_compile_the_same_wait_for_each_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
@@ -127,6 +130,7 @@ def test_processes_that_compile_the_same_wait_for_each_other(
     assert (tmp_path / "compiled").read_text() == "x"
 
 
+@pytest.mark.long
 def test_exploring_begins_before_all_kernels_are_compiled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
@@ -150,6 +154,7 @@ def test_exploring_begins_before_all_kernels_are_compiled(
     assert any(each.distinct and each.doing.startswith("compiling") for each in seen)
 
 
+@pytest.mark.long
 def test_the_local_engine_reports_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It compiles before its first state, and counts the seconds apart."""
     monkeypatch.setattr("spec.checking.local.engine.EXPLORING", [kernels(tmp_path, KERNEL, monkeypatch)])
@@ -161,6 +166,7 @@ def test_the_local_engine_reports_compiling(tmp_path: Path, monkeypatch: pytest.
     assert check(Clock(), engine="local").compile_seconds == 0
 
 
+@pytest.mark.long
 def test_interrupted_while_compiling_the_local_engine_has_no_states(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: list[subprocess.Popen[bytes]]
 ) -> None:
@@ -213,6 +219,7 @@ compare("walks", [compiled_walks.load], lambda: simulate(Bank(), runs=500, shrin
 """
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("java")
 def test_only_preloaded_kernels_are_run() -> None:
     """No kernel is loaded or compiled during a search, so `seconds` are those of exploring."""
@@ -236,6 +243,7 @@ for kernels in compiling.Kernels(1), compiling.Kernels(2), compiling.Kernels(2, 
 """
 
 
+@pytest.mark.long
 def test_no_kernel_is_compiled_again_without_need() -> None:
     """Only hot loops over the words of a state depend on their number, and only kernels with steps on orbits."""
     run = subprocess.run([sys.executable, "-c", TWICE], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -263,6 +271,7 @@ print(first({name}(np.arange(7, 9))))
 """
 
 
+@pytest.mark.long
 def test_kernels_of_another_version_are_recompiled(tmp_path: Path) -> None:
     """Cached code may refer to types that no longer exist under their names."""
     for name in ("Before", "After"):

@@ -7,6 +7,7 @@ values of every kind, are in `tests/spec/checking/test_random_systems.py`.
 from __future__ import annotations
 
 import inspect
+import itertools
 import random
 import sys
 from collections.abc import Callable
@@ -49,6 +50,7 @@ from tests.spec.checking.test_model import ACTIONS, PROPERTIES, Shop, chance, wa
 from tests.spec.checking.test_reference import PROPERTIES as OF_TABLES
 from tests.spec.checking.test_reference import tables
 from tests.spec.toys import TOYS, RaisingAction, RaisingProperty, Retrying, Walkers, WrongStart
+from tests.tiers import long_unless
 
 BOUNDS: list[dict[str, Any]] = [
     {},
@@ -59,7 +61,7 @@ BOUNDS: list[dict[str, Any]] = [
     {"max_states": 20, "keep_going": True},
 ]
 
-FEW = settings(max_examples=40)
+FEW = settings(max_examples=15)
 """For random tests on every commit."""
 
 
@@ -129,16 +131,19 @@ def pieces(request: pytest.FixtureRequest) -> Any:
 # Equal results.
 
 
-@pytest.mark.parametrize("bounds", BOUNDS, ids=str)
-@pytest.mark.parametrize("toy", KNOWN)
+@pytest.mark.parametrize(
+    ("toy", "bounds"),
+    long_unless(
+        lambda case: case[0] == "several broken" or case[1] == {"keep_going": True}, itertools.product(KNOWN, BOUNDS)
+    ),
+    ids=str,
+)
 def test_local_equals_reference(toy: str, bounds: dict[str, Any]) -> None:
     """The end, all statistics, coverage, and every discovery step by step."""
     agreed(KNOWN[toy], **bounds)
 
 
-@pytest.mark.parametrize(
-    "toy", [pytest.param(each, marks=() if each == "several broken" else pytest.mark.long) for each in KNOWN]
-)
+@pytest.mark.parametrize("toy", long_unless("several broken".__eq__, KNOWN))
 def test_local_equals_reference_for_single_properties(toy: str) -> None:
     """Also for a witness, and for a deadlock that no other test requests."""
     asked = [judged.name for judged in Model(KNOWN[toy]).properties if judged.name != "type_ok"]
@@ -146,6 +151,7 @@ def test_local_equals_reference_for_single_properties(toy: str) -> None:
         agreed(KNOWN[toy], "type_ok", name)
 
 
+@pytest.mark.long
 def test_local_equals_reference_with_full_outboxes() -> None:
     """In the middle of a level, and several times: outboxes are emptied, and the workers go on."""
     agreed(toys.Ring(machines=6, values=3), keep_going=True)
@@ -168,7 +174,7 @@ def test_local_equals_reference_on_many_random_tables(table: toys.Table, asked: 
     agreed(table, "type_ok", *asked, keep_going=keep_going)
 
 
-@pytest.mark.parametrize("toy", KNOWN)
+@pytest.mark.parametrize("toy", long_unless({"several broken", "a chain of two words"}.__contains__, KNOWN))
 def test_new_states_are_credited_independently_of_workers(toy: str) -> None:
     """The lowest action that leads there gets the credit, with one worker and with two."""
     expected = reached_first(KNOWN[toy])
@@ -318,7 +324,7 @@ def test_randomness_in_an_action_is_reported(mistake: Any) -> None:
         assert set(found["discoveries"]) == {Model(Shop()).numbers(["type_ok"])[0]}
 
 
-@pytest.mark.parametrize("over", ["state", "before", "after"])
+@pytest.mark.parametrize("over", long_unless("after".__eq__, ["state", "before", "after"]))
 @pytest.mark.parametrize("judge", [row[1] for row in PROPERTIES], ids=[row[0] for row in PROPERTIES])
 def test_an_exception_in_a_property_is_reported(judge: Any, over: str) -> None:
     """With the same message and state."""
@@ -412,7 +418,11 @@ class Many(Specification[ManyState]):
         require(n == 7)
 
 
-@pytest.mark.parametrize("specification", [Wide(), Fine(), Many()], ids=repr)
+@pytest.mark.parametrize(
+    "specification",
+    [Wide(), pytest.param(Fine(), marks=pytest.mark.long), pytest.param(Many(), marks=pytest.mark.long)],
+    ids=repr,
+)
 @pytest.mark.parametrize("engine", ["local", "auto"])
 def test_a_specification_too_large_for_tables_is_explored(
     engine: str, specification: Specification, monkeypatch: pytest.MonkeyPatch

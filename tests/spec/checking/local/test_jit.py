@@ -99,6 +99,7 @@ for by in empty, floats:
 """
 
 
+@pytest.mark.long
 def test_kernels_called_with_wrong_arrays_do_not_crash() -> None:
     """Empty arrays are nothing to do, or an exception; arrays of another type are an exception."""
     run = subprocess.run([sys.executable, "-c", CALLS], cwd=ROOT, capture_output=True, text=True)

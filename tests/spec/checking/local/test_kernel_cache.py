@@ -71,7 +71,7 @@ print("the same figures")
 '''
 
 
-@pytest.mark.parametrize("suffix", [".nbi", ".1.nbc"])
+@pytest.mark.parametrize("suffix", [pytest.param(".nbi", marks=pytest.mark.long), ".1.nbc"])
 def test_a_damaged_cache_file_is_recompiled(suffix: str, tmp_path: Path) -> None:
     """The file is emptied, cut off, overwritten, removed, or replaced by a folder."""
     (tmp_path / "damaged.py").write_text(DAMAGED)
@@ -100,6 +100,7 @@ print(sum(doubled.stats.cache_misses.values()), end="")
 """
 
 
+@pytest.mark.long
 def test_code_for_another_processor_or_numba_is_not_loaded(tmp_path: Path) -> None:
     """It would crash the process."""
     (tmp_path / "foreign.py").write_text(FOREIGN)

@@ -21,6 +21,7 @@ from spec.checking.model import Model
 from spec.language.errors import UsageError
 from spec.systems.controller_election import ControllerElection
 from tests.spec.checking.local.comparing import comparable
+from tests.tiers import long_unless
 
 ROOM = 4096
 
@@ -29,7 +30,7 @@ def sent(words: int) -> Outbox:
     return Outbox.of(words, ROOM)
 
 
-@pytest.mark.parametrize("size", [8, 17, 24])
+@pytest.mark.parametrize("size", long_unless((8).__eq__, [8, 17, 24]))
 def test_memory_of_states_is_known_in_advance(size: int) -> None:
     """The prediction is never too low, and only a little too high."""
     words = -(-size // 8)

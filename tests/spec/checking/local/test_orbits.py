@@ -40,6 +40,7 @@ from tests.spec.checking.symmetry.test_reduction import (
     states_of,
     symmetric_states,
 )
+from tests.tiers import long_unless
 
 
 def graphs() -> st.SearchStrategy[tuple[Model, Values]]:
@@ -86,7 +87,7 @@ def test_compiled_code_finds_the_canonical_form(drawn: tuple[Model, Values]) -> 
     assert changed == (found != packed)
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(societies())
 def test_random_systems_by_canonical_form_equal_reference(society: Society) -> None:
     """As if the group were large."""
@@ -95,7 +96,7 @@ def test_random_systems_by_canonical_form_equal_reference(society: Society) -> N
         agreed(society, keep_going=True, symmetry=True)
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(societies())
 def test_random_systems_equal_reference(society: Society) -> None:
     """Statistics, coverage, discoveries and their paths, for violations of invariants, steps and domains."""
@@ -106,14 +107,14 @@ def test_random_systems_equal_reference(society: Society) -> None:
     "specification",
     [
         Votes(brokers=4),
-        Replication.of(brokers=4, log_size=1, max_records=1, max_leader_epoch=0),
-        Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark", history=True),
-        pytest.param(
-            Replication.of(brokers=3, max_leader_epoch=1, log_size=1, max_records=1), marks=pytest.mark.long
-        ),
-        pytest.param(
-            ControllerElection.of(brokers=2, elections=1, crashes=False, operator_deletes=False, fence_zk=False),
-            marks=pytest.mark.long,
+        *long_unless(
+            lambda _: False,
+            [
+                Replication.of(brokers=4, log_size=1, max_records=1, max_leader_epoch=0),
+                Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark", history=True),
+                Replication.of(brokers=3, max_leader_epoch=1, log_size=1, max_records=1),
+                ControllerElection.of(brokers=2, elections=1, crashes=False, operator_deletes=False, fence_zk=False),
+            ],
         ),
     ],
     ids=["votes", "four brokers", "two brokers", "three brokers", "election"],

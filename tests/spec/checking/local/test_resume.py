@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -31,12 +32,13 @@ from spec.language import Specification, SpecificationError, UsageError, invaria
 from spec.systems.replication import Replication
 from tests.spec.checking.runs.test_rundir import tree
 from tests.spec.toys import BOUNDED, TOYS, Jugs, OneWay, RaisingAction, Walkers, WrongStart
+from tests.tiers import long_unless
 
 TOY = "several broken"
 """It has discoveries of every kind, with most of its levels after them."""
 POINTS = ["before files", "after files", "before commit", "after commit"]
-SOON = [("after files", 6), ("after commit", 6)]
-"""Points at which every test run kills a run; `make long` adds every point of a level, also of the first."""
+SOON = ("after files", 6)
+"""Where every test run kills a run; `make long` adds every point of a level, also of the first."""
 MANY = Walkers(walkers=4, length=7, far=20, apart=5)
 """2,401 states in 25 levels, with discoveries."""
 
@@ -161,7 +163,9 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 # Kept, killed and resumed runs.
 
 
-@pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
+@pytest.mark.parametrize(
+    ("toy", "bounds"), long_unless(lambda case: case[0] in {"a domain left", "a bound"}, BOUNDED)
+)
 def test_a_kept_run_gives_the_same_result(toy: str, bounds: dict[str, Any], tmp_path: Path) -> None:
     """A second check gives the same result and writes nothing. Spark writes the same files."""
     wanted = expected(TOYS[toy], **bounds)
@@ -175,11 +179,7 @@ def test_a_kept_run_gives_the_same_result(toy: str, bounds: dict[str, Any], tmp_
 
 @pytest.mark.parametrize(
     ("point", "level"),
-    [
-        pytest.param(point, level, marks=() if (point, level) in SOON else pytest.mark.long)
-        for level in (6, 1)
-        for point in POINTS
-    ],
+    long_unless(SOON.__eq__, itertools.product(POINTS, (6, 1))),
 )
 def test_a_killed_run_is_resumed(point: str, level: int, tmp_path: Path) -> None:
     """Statistics, coverage, discoveries, paths and files are those of a run that was not killed."""
@@ -209,6 +209,7 @@ def test_a_run_killed_at_random_moments_is_resumed(times: int, tmp_path: Path) -
     assert found == expected(MANY, keep_going=True)
 
 
+@pytest.mark.long
 def test_bounds_may_change_when_a_run_is_resumed(tmp_path: Path) -> None:
     """With each of them the result is that of a run with these bounds from the beginning."""
     explored(LocalEngine(run_dir=tmp_path), Walkers(far=6), max_depth=4)
@@ -233,7 +234,9 @@ def test_a_failed_evaluation_fails_again_after_a_resume(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "depth", [pytest.param(1, marks=pytest.mark.long), 3, pytest.param(7, marks=pytest.mark.long)]
 )
-@pytest.mark.parametrize("toy", ["several broken", "a deadlock", "a domain left", "several starts"])
+@pytest.mark.parametrize(
+    "toy", long_unless("a deadlock".__eq__, ["several broken", "a deadlock", "a domain left", "several starts"])
+)
 def test_engines_resume_each_others_runs(toy: str, depth: int, tmp_path: Path) -> None:
     """Whichever engine begins or ends a run."""
     wanted, subject = expected(TOYS[toy], keep_going=True), TOYS[toy]
@@ -273,7 +276,8 @@ def alarm_after(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(1, 8))])
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(8))
 def test_ctrl_c_at_random_moments(seed: int, tmp_path: Path) -> None:
     """Nothing hangs, and the run reports a complete level with paths."""
     chance = random.Random(seed)
@@ -342,6 +346,7 @@ def test_sigterm_writes_a_checkpoint(tmp_path: Path) -> None:
 # Out of memory.
 
 
+@pytest.mark.long
 def test_a_run_out_of_memory_can_be_resumed_on_spark(small_memory: None, tmp_path: Path) -> None:
     """It is bounded, keeps its last complete level, and says so."""
     subject = Walkers(walkers=4, apart=3)
@@ -355,6 +360,7 @@ def test_a_run_out_of_memory_can_be_resumed_on_spark(small_memory: None, tmp_pat
     assert check(Walkers(walkers=4), engine=LocalEngine()).why.endswith("and so does a larger --memory")
 
 
+@pytest.mark.long
 def test_a_run_that_does_not_fit_is_not_resumed(small_memory: None, tmp_path: Path) -> None:
     """It reports its last kept level, with the paths of the findings."""
     subject = Walkers(walkers=4, apart=3)
@@ -364,7 +370,7 @@ def test_a_run_that_does_not_fit_is_not_resumed(small_memory: None, tmp_path: Pa
     assert found == {**bounded, "ended": "memory"}
 
 
-@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("kept", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.usefixtures("java")
 def test_auto_hands_over_to_spark(
     kept: bool, small_memory: None, impatient: None, tmp_path: Path, monkeypatch: Any
@@ -379,6 +385,7 @@ def test_auto_hands_over_to_spark(
     assert {name.partition("/")[0] for name in tree(tmp_path)} == ({"run"} if kept else set())
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("java")
 def test_auto_hands_over_several_levels_of_its_first_tier(
     small_memory: None, impatient: None, monkeypatch: pytest.MonkeyPatch
@@ -419,7 +426,7 @@ def test_auto_is_bounded_where_spark_is_not_installed(monkeypatch: pytest.Monkey
     assert "Spark could continue; pyspark is not installed: pip install '.[spark]'" in result.why
 
 
-@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("kept", [False, pytest.param(True, marks=pytest.mark.long)])
 @pytest.mark.usefixtures("java")
 def test_auto_is_bounded_if_spark_does_not_fit(
     kept: bool, small_memory: None, impatient: None, tmp_path: Path

@@ -19,6 +19,7 @@ from spec.checking.local.transparency import opaque
 from spec.checking.model import Model
 from spec.language import Size, Specification, State, Total, action, constant, invariant, require, sometimes, variable
 from tests.rows import rows
+from tests.tiers import long_unless
 
 Number = Annotated[int, "a number"]
 PERCENT = "%s"
@@ -136,7 +137,7 @@ ASKED: dict[str, Callable[[Held], bool]] = {
 
 
 @pytest.mark.parametrize("inspected", [True, False], ids=["inspected", "not inspected"])
-@rows("name", [*ASKED])
+@pytest.mark.parametrize("name", long_unless({"a caught refusal", "C code"}.__contains__, ASKED))
 def test_an_undetected_opaque_rule_is_found_by_comparison(
     name: str, inspected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -239,6 +240,7 @@ class Late(Specification[Wide]):
         return s.count[0] == s.count[1] == self.at and not hasattr(s.one, "_lenses")
 
 
+@pytest.mark.long
 def test_a_kept_run_restarts(tmp_path: Any) -> None:
     """The levels are those of the second attempt, and a resumed run knows the opaque rule."""
     whole = check(Late, engine=LocalEngine(1, run_dir=tmp_path / "whole"))

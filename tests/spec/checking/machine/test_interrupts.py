@@ -214,7 +214,7 @@ print(*ends, sum(each.is_alive() for each in others))
     [
         pytest.param("explore", 67, "holds", 4, marks=pytest.mark.long),
         pytest.param("explore", 1, "holds", 100, marks=pytest.mark.long),
-        ("walk", 1, "bounded", 10),
+        pytest.param("walk", 1, "bounded", 10, marks=pytest.mark.long),
         ("job", 1, "done", 3),
     ],
 )

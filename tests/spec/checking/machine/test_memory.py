@@ -17,6 +17,7 @@ from spec.checking.machine.memory import MB, Budget, confined, of_process, of_tr
 from spec.checking.spark import SparkEngine
 from spec.language.errors import UsageError
 from tests.spec.toys import TOYS
+from tests.tiers import long_unless
 
 HUNGRY = "import sys; taken = b'1' * (int(sys.argv[1]) << 20); print('here', flush=True); sys.stdin.read()"
 GRANDPARENT = (
@@ -163,7 +164,9 @@ main()
 """
 
 
-@pytest.mark.parametrize(("megabytes", "code"), [(300, 2), (600, 2), (1200, 12)])
+@pytest.mark.parametrize(
+    ("megabytes", "code"), long_unless(lambda case: case[0] == 300, [(300, 2), (600, 2), (1200, 12)])
+)
 def test_too_little_address_space_is_a_one_line_error(megabytes: int, code: int) -> None:
     """With enough address space, less is reserved."""
     command = [sys.executable, "-c", LIMITED, str(megabytes)]

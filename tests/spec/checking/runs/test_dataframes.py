@@ -103,6 +103,7 @@ def test_a_run_of_another_specification_is_refused(tmp_path: Path) -> None:
         states_of_run(tmp_path / "nothing", Walkers())
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_spark_reads_the_same_states(session: SparkSession, tmp_path: Path) -> None:
     """By SQL, from a run of the Spark engine."""

@@ -45,6 +45,7 @@ from tests.spec.toys import (
     Walkers,
     WrongStart,
 )
+from tests.tiers import long_unless
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -102,7 +103,9 @@ def interrupted(engine: Engine, specification: Specification, depth: int) -> Exp
     return engine.explore(model, asked(model, keep_going=True), on_progress)
 
 
-@pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
+@pytest.mark.parametrize(
+    ("toy", "bounds"), long_unless(lambda case: case[0] in {"a bound", "a domain left"}, BOUNDED)
+)
 def test_the_driver_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
     """With levels too small for jobs."""
     found = exploration(SparkEngine(), TOYS[toy], **bounds)
@@ -172,9 +175,9 @@ def by_jobs(session: SparkSession) -> Explore:
     return made
 
 
-BY_JOBS: list[tuple[str, dict[str, Any]]] = [
+BY_JOBS: list[Any] = [
     ("several broken", {"keep_going": True, "max_depth": 4}),
-    ("a step that changes nothing breaks it", {"keep_going": True}),
+    pytest.param("a step that changes nothing breaks it", {"keep_going": True}, marks=pytest.mark.long),
 ]
 """Findings of every kind, and a bound. A level costs a second here; `make long-spark` runs every toy."""
 
@@ -190,7 +193,7 @@ def test_jobs_agree_with_the_reference(toy: str, bounds: dict[str, Any], by_jobs
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    "systems", [range(2), pytest.param(range(2, 60), marks=pytest.mark.long)], ids=f"{{}}, SYSTEMS_SEED={SEED}".format
+    "systems", [pytest.param(range(60), marks=pytest.mark.long)], ids=f"{{}}, SYSTEMS_SEED={SEED}".format
 )
 def test_jobs_agree_about_random_systems(systems: range, by_jobs: Explore, tmp_path: Path) -> None:
     """Whole results, of systems in separate files.
@@ -206,6 +209,7 @@ def test_jobs_agree_about_random_systems(systems: range, by_jobs: Explore, tmp_p
             assert checked(system, by_jobs(), **bounds) == checked(system, "reference", **bounds), text
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_specification_that_defeats_recording_restarts_with_plain_values(by_jobs: Explore, tmp_path: Path) -> None:
     """All workers start again, and so does the run directory."""
@@ -252,6 +256,7 @@ class Remembering(Countdown):
         MEMORY.append(1)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_hidden_state_in_a_worker_is_reported_by_the_driver(by_jobs: Explore) -> None:
     """The driver's own copy is unchanged."""
@@ -260,6 +265,7 @@ def test_hidden_state_in_a_worker_is_reported_by_the_driver(by_jobs: Explore) ->
     assert not MEMORY
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_output_of_a_worker_is_printed_by_the_driver(by_jobs: Explore, capsys: pytest.CaptureFixture[str]) -> None:
     """As if the rule had run there."""
@@ -292,6 +298,7 @@ def test_a_kept_run_can_be_read_as_a_table(by_jobs: Explore, session: SparkSessi
         assert sorted(row[name] for row in rows) == sorted(table.column(name).to_pylist())
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_resumed_run_counts_the_jobs_of_all_its_parts(by_jobs: Explore, tmp_path: Path) -> None:
     """On any engine. A tighter bound leaves out the jobs after it."""
@@ -309,6 +316,7 @@ def test_a_resumed_run_counts_the_jobs_of_all_its_parts(by_jobs: Explore, tmp_pa
     assert exploration(LocalEngine(run_dir=run, resume=True), toy, max_depth=2).jobs is None
 
 
+@pytest.mark.long
 @pytest.mark.spark
 @pytest.mark.usefixtures("session")
 def test_auto_counts_the_jobs_of_the_levels_that_it_hands_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,6 +357,7 @@ def test_jobs_and_local_engine_resume_each_others_runs(session: SparkSession, tm
     assert found == alike(ReferenceEngine(), toy, keep_going=True)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_ctrl_c_during_a_job_keeps_the_last_complete_level(
     by_jobs: Explore, session: SparkSession, tmp_path: Path
@@ -367,6 +376,7 @@ def test_ctrl_c_during_a_job_keeps_the_last_complete_level(
     assert resumed == explored(ReferenceEngine(), model.specification, max_depth=4)
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_a_file_outside_the_path_is_sent_to_the_workers(
     by_jobs: Explore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -482,6 +492,7 @@ def test_workers_of_a_given_session_get_this_projects_packages(by_jobs: Explore,
     assert session.range(1).mapInArrow(look, "found string").collect()[0].found == "[True, True, True]"
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_garbage_collector_skips_the_state_of_a_worker(by_jobs: Explore, session: SparkSession) -> None:
     """Spark collects garbage after each task. A new run makes the state of the earlier one garbage."""

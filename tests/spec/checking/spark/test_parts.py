@@ -40,6 +40,7 @@ from spec.language.errors import UsageError
 from tests.spec.checking.runs.test_rundir import IDENTITY, committed
 from tests.spec.checking.spark.test_engine import explored
 from tests.spec.toys import BOUNDED, TOYS, Announcing, RaisingAction, RaisingProperty, Retrying
+from tests.tiers import long_unless
 
 SIZE = 5
 """Bytes of a state in memory."""
@@ -439,7 +440,9 @@ def plainly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("plainly")
-@pytest.mark.parametrize(("toy", "bounds"), BOUNDED)
+@pytest.mark.parametrize(
+    ("toy", "bounds"), long_unless(lambda case: case[0] in {"a bound", "a domain left"}, BOUNDED)
+)
 def test_plain_python_agrees_with_the_reference(toy: str, bounds: dict[str, Any]) -> None:
     """On every toy."""
     assert explored(SparkEngine(), TOYS[toy], **bounds) == explored(ReferenceEngine(), TOYS[toy], **bounds)
@@ -478,7 +481,7 @@ def successors(work: PlainWork, states: list[bytes], report: Report) -> Words:
 # Parts of a level.
 
 
-@pytest.mark.parametrize("toy", TOYS)
+@pytest.mark.parametrize("toy", long_unless({"several broken", "a bound"}.__contains__, TOYS))
 def test_a_report_on_a_level_does_not_depend_on_its_parts(toy: str) -> None:
     """Whichever worker expands which states: statistics add up, and the lowest discoveries are kept."""
     model = Model(TOYS[toy])

@@ -106,6 +106,7 @@ def test_an_interrupted_run_is_resumed(tmp_path: Path) -> None:
     assert first.statistics.seconds < second.statistics.seconds < found.statistics.seconds
 
 
+@pytest.mark.long
 def test_bounds_may_change_when_a_run_is_resumed(tmp_path: Path) -> None:
     """With each of them the result is that of a run with these bounds from the beginning."""
     explored(SparkEngine(tmp_path), Walkers(far=6), max_depth=4)
@@ -162,6 +163,7 @@ def test_a_source_that_changed_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     assert tree(tmp_path) == before
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("java")
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     """Before anything is written: the files of the unfinished level remain."""

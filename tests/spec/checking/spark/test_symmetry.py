@@ -26,15 +26,17 @@ FEW = Replication.of(brokers=3, log_size=1, max_records=1, max_leader_epoch=0)
 BROKEN = Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark")
 
 
-@pytest.fixture(params=["learned", "as it is written"])
+@pytest.fixture(params=["learned", pytest.param("as it is written", marks=pytest.mark.long)])
 def in_either_way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """On the driver: with decision tables, and as a model too large for them."""
     if request.param == "as it is written":
         monkeypatch.setattr(worker_state, "too_large", lambda model: "too large")
 
 
-@pytest.mark.parametrize("keep_going", [False, True])
-@pytest.mark.parametrize("specification", [FEW, BROKEN], ids=["holds", "violated"])
+@pytest.mark.parametrize("keep_going", [pytest.param(False, marks=pytest.mark.long), True])
+@pytest.mark.parametrize(
+    "specification", [FEW, pytest.param(BROKEN, marks=pytest.mark.long)], ids=["holds", "violated"]
+)
 def test_the_driver_finds_the_same_orbits(
     specification: Specification, keep_going: bool, in_either_way: None
 ) -> None:
@@ -43,7 +45,7 @@ def test_the_driver_finds_the_same_orbits(
     assert explored(SparkEngine(), specification, **asked) == explored(ReferenceEngine(), specification, **asked)
 
 
-@settings(max_examples=25)
+@settings(max_examples=8)
 @given(society=societies(), learned=st.booleans())
 def test_spark_orbits_equal_reference(society: Society, learned: bool) -> None:
     """Including steps that leave a domain, and deadlocks."""
@@ -73,6 +75,7 @@ def test_jobs_find_the_same_orbits(specification: Specification, session: SparkS
     assert expanded_by_jobs(found) == found.statistics.depth
 
 
+@pytest.mark.long
 @pytest.mark.spark
 def test_driver_and_job_refuse_the_same_asymmetry(session: SparkSession) -> None:
     """With the same line."""
@@ -84,6 +87,7 @@ def test_driver_and_job_refuse_the_same_asymmetry(session: SparkSession) -> None
     assert len(messages) == 1
 
 
+@pytest.mark.long
 def test_a_run_by_orbits_is_resumed_by_the_other_engine(tmp_path: Path) -> None:
     """But not as a run of all states."""
     path = tmp_path / "run"

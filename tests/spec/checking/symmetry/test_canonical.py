@@ -225,6 +225,7 @@ def test_values_without_an_order_have_one_canonical_form(drawn: tuple[Model, Val
 # Runs.
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(societies(), st.booleans())
 def test_runs_agree_with_full_ones_and_with_minimum_images(society: Society, keep_going: bool) -> None:
@@ -307,6 +308,7 @@ def counted(managers: int) -> tuple[int, int]:
     return len(depth), max(depth.values())
 
 
+@pytest.mark.long
 def test_two_phase_commit_orbits_equal_brute_force() -> None:
     """For four managers: all states, with all 24 images of each."""
     model = Model(TwoPhaseCommit(managers=4))
@@ -320,13 +322,14 @@ def test_two_phase_commit_orbits_equal_brute_force() -> None:
 
 
 @pytest.mark.parametrize("engine", ["reference", "local"])
-@pytest.mark.parametrize("managers", [4, 6])
+@pytest.mark.parametrize("managers", [4, pytest.param(6, marks=pytest.mark.long)])
 def test_two_phase_commit_is_explored_by_orbits(engine: str, managers: int) -> None:
     """With either way of finding representatives."""
     found = check(TwoPhaseCommit(managers=managers), engine=engine, symmetry=True)
     assert (found.verdict, found.distinct_states, found.depth) == ("holds", *counted(managers))
 
 
+@pytest.mark.long
 def test_two_phase_commit_among_ten_managers_is_explored() -> None:
     """There are 3,628,800 permutations."""
     found = check(TwoPhaseCommit(managers=10), engine="local", symmetry=True)

@@ -374,6 +374,7 @@ def societies() -> st.SearchStrategy[Society]:
     )
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(societies(), st.booleans())
 def test_reduced_and_full_runs_agree(society: Society, keep_going: bool) -> None:
@@ -384,6 +385,7 @@ def test_reduced_and_full_runs_agree(society: Society, keep_going: bool) -> None
     assert less.distinct_states <= full.distinct_states
 
 
+@pytest.mark.long
 @settings(max_examples=40)
 @given(societies())
 def test_discoveries_are_paths_of_the_system(society: Society) -> None:
@@ -429,18 +431,14 @@ def test_replication_has_as_many_states_as_orbits(brokers: int, states: int, orb
     assert reduced(specification).distinct_states == orbits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "specification",
     [
         Replication.of(brokers=4, log_size=1, max_records=1, max_leader_epoch=0),
-        pytest.param(
-            Replication.of(brokers=3, log_size=1, max_records=1, max_leader_epoch=1), marks=pytest.mark.long
-        ),
+        Replication.of(brokers=3, log_size=1, max_records=1, max_leader_epoch=1),
         Replication.of(brokers=2, max_leader_epoch=1, truncation="truncate-to-high-watermark", history=True),
-        pytest.param(
-            ControllerElection.of(brokers=2, elections=1, crashes=False, operator_deletes=False),
-            marks=pytest.mark.long,
-        ),
+        ControllerElection.of(brokers=2, elections=1, crashes=False, operator_deletes=False),
     ],
     ids=["four brokers", "three brokers", "with a history", "election"],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,7 @@ from spec.language import (
     variable,
 )
 from spec.language.anonymous import ValuesDistinguished
+from tests.tiers import long_unless
 
 ENGINES: dict[str, Any] = {"reference": "reference", "local": "local", "auto": "auto", "spark": SparkEngine}
 
@@ -197,8 +199,11 @@ SPOILT: dict[type[Specification], str] = {
 }
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("spoilt", SPOILT, ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    ("spoilt", "engine"),
+    long_unless(lambda case: case[0] in {InAnAction, InAProperty, ByText}, itertools.product(SPOILT, ENGINES)),
+    ids=lambda each: getattr(each, "__name__", each),
+)
 def test_distinguishing_values_in_a_rare_state_is_refused(spoilt: type[Specification], engine: str) -> None:
     """On all engines, and the error has the place in the source."""
     with pytest.raises(UsageError) as refused:

@@ -48,7 +48,16 @@ def changes(steps: list[Step]) -> int:
     return changes_of_actor([each.parameters["clerk"] for each in steps])
 
 
-@pytest.mark.parametrize("steps", [IN_TURN, SHARED, ANN, [], [*ANN, *by("bob", "drink"), *by("ann", "drink")]])
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param(IN_TURN, marks=pytest.mark.long),
+        SHARED,
+        ANN,
+        [],
+        [*ANN, *by("bob", "drink"), *by("ann", "drink")],
+    ],
+)
 def test_no_order_has_fewer_changes(steps: list[Step]) -> None:
     """Trying all orders confirms it. The steps stay the same."""
     found = reordered(steps)

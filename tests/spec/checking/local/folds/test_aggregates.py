@@ -175,6 +175,7 @@ def in_a_loop_above_the_limit(s: Any) -> bool:
     return found
 
 
+@pytest.mark.long
 @rows(
     "judged, expected",
     [
@@ -533,6 +534,7 @@ class Bag(Specification[BagState]):
         return len(after.things) - len(before.things) in (-1, 1) and len(after.things) < 9
 
 
+@pytest.mark.long
 @rows("first", [1, 1_000])
 def test_a_specification_of_many_sums_is_explored_as_in_plain_python(
     first: int, monkeypatch: pytest.MonkeyPatch

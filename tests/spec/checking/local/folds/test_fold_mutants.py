@@ -97,6 +97,7 @@ def put_in_place(mutant: ModuleType, changed: pytest.MonkeyPatch) -> None:
                 changed.setattr(user, name, getattr(mutant, name))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("module", "right", "wrong", "judged"), MUTANTS, ids=[each[3].__name__ for each in MUTANTS])
 def test_mutants_are_caught(
     module: ModuleType, right: str, wrong: str, judged: Judged, monkeypatch: pytest.MonkeyPatch

@@ -76,6 +76,7 @@ def test_rules_whose_paths_are_rare_do_not_fold(monkeypatch: pytest.MonkeyPatch)
     assert not explored(LocalEngine(1)).folds
 
 
+@pytest.mark.long
 def test_a_wrong_graph_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules are then evaluated in plain Python, and the result is right."""
     right = Graph.of

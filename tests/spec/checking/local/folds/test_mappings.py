@@ -243,6 +243,7 @@ def tuples_looked_at_again(s: Any) -> Any:
     return pair[1] > 0 and sum(each[0] == "a" for each in s.pairs.values()) == 2 and pair[0] == "b"
 
 
+@pytest.mark.long
 @rows(
     "cls, judged, expected",
     [
@@ -336,6 +337,7 @@ def in_place(s: Any) -> Any:
     return twos != 3 or len(kept) != 5
 
 
+@pytest.mark.long
 @rows(
     "cls, judged",
     [

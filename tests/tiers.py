@@ -1,0 +1,30 @@
+"""Which cases of a table `make test` runs; `make long` runs the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from _pytest.mark import ParameterSet
+
+
+def long_unless(short: Callable[[Any], bool], cases: Iterable[Any]) -> list[Any]:
+    """Return the cases for `parametrize`, long except for which `short` is true.
+
+    >>> [isinstance(each, str) for each in long_unless(str.islower, ("a", "B"))]
+    [True, False]
+    """
+    return [each if short(_values(each)) else _long(each) for each in cases]
+
+
+def _values(case: Any) -> Any:
+    if not isinstance(case, ParameterSet):
+        return case
+    return case.values if len(case.values) > 1 else case.values[0]
+
+
+def _long(case: Any) -> Any:
+    if isinstance(case, ParameterSet):
+        return case._replace(marks=(*case.marks, pytest.mark.long))
+    return pytest.param(*(case if type(case) is tuple else (case,)), marks=pytest.mark.long)
