@@ -51,13 +51,12 @@ class Batch(ControllerBrokerRequestBatch):
 
 
 def test_what_a_replica_gets_once_stays() -> None:
-    """New ones stay new, and deletions stay deletions; else the later entry counts. -1 stands for no leader."""
+    """New ones stay new, and deletions stay deletions; else the later entry counts."""
     batch = Batch()
-    batch.lead(2, -1, is_new=True)
+    batch.lead(2, is_new=True)
     batch.lead(2, 3, leader_epoch=4)
-    batch.add_stop_replica_request_for_brokers([2, -1], T1, delete_partition=True)
+    batch.add_stop_replica_request_for_brokers([2], T1, delete_partition=True)
     batch.add_stop_replica_request_for_brokers([2, 3], T1, delete_partition=False)
-    batch.add_update_metadata_request_for_brokers([-1])
     batch.send_requests_to_brokers(5)
     requests = [request for broker, request in batch.sent if broker == 2]
     assert [type(each) for each in requests] == [LeaderAndIsrRequest, UpdateMetadataRequest, StopReplicaRequest]
@@ -69,8 +68,11 @@ def test_what_a_replica_gets_once_stays() -> None:
 
 
 def test_an_unregistered_broker_gets_nothing() -> None:
-    """And nothing stays in the batch."""
+    """And nothing stays in the batch; -1, which stands for no leader, does not even enter it."""
     batch = Batch()
+    batch.add_stop_replica_request_for_brokers([-1], T0, delete_partition=False)
+    batch.add_update_metadata_request_for_brokers([-1])
+    batch.new_batch()
     batch.lead(4)
     batch.add_stop_replica_request_for_brokers([4], T0, delete_partition=False)
     batch.add_update_metadata_request_for_brokers([4])
