@@ -15,10 +15,9 @@ from spec.by_release import RELEASES, release_named
 from spec.checking.check import check, silent
 from spec.checking.exploration import OnProgress
 from spec.controller_life import transitions
-from spec.language.errors import UsageError
-from spec.language.naming import one_meant
+from spec.language.errors import UsageError, one_meant
 from spec.reports import sequence_diagram
-from statemachines.broker.log.partition_logs import PartitionLogs
+from statemachines.broker.log.unified_log import PartitionLogs
 from statemachines.cluster import Cluster
 from statemachines.drawing import controller_diagram, log_cells, table_diagrams
 

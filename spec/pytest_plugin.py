@@ -73,8 +73,7 @@ def zookeeper_in_memory() -> Iterator[ServedZooKeeper]:
 @pytest.fixture
 def zookeeper_client(zookeeper_in_memory: ServedZooKeeper) -> Iterator[Callable[..., Any]]:
     """Starts clients of `zookeeper_in_memory`, with any options of a KazooClient. They stop with the test."""
-    from spec.language.errors import UsageError
-    from spec.language.extras import require
+    from spec.language.errors import UsageError, require
 
     try:
         require("kazoo")
@@ -103,8 +102,7 @@ class _Test(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         from spec.checking import EvaluationFailed
-        from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
-        from spec.language.escapes import escaped, escaped_lines
+        from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, escaped, escaped_lines
 
         if isinstance(excinfo.value, AssumptionViolated | SpecificationError | UsageError):
             return escaped(str(excinfo.value))
@@ -146,8 +144,7 @@ class InstancesFile(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """One test for each instance."""
         from spec.atlas.instances import instances_in
-        from spec.language.errors import UsageError
-        from spec.language.escapes import escaped
+        from spec.language.errors import UsageError, escaped
 
         try:
             pinned = instances_in(self.path)

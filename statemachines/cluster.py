@@ -33,7 +33,7 @@ from typing import TypeVar
 
 from election.ids import BrokerId
 from statemachines.broker.kafka_server import CONTROLLED_SHUTDOWN_MAX_RETRIES
-from statemachines.broker.log.partition_logs import PartitionLogs
+from statemachines.broker.log.unified_log import PartitionLogs
 from statemachines.cluster_administration import AdministeredCluster
 from statemachines.cluster_history import Failed
 from statemachines.cluster_settling import NotReached, NotSettled, SettlingCluster
@@ -41,8 +41,7 @@ from statemachines.cluster_state import Keep
 from statemachines.cluster_tree import KafkaTree
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
 from statemachines.messages.errors import Errors
-from statemachines.messages.produce import ACKS, Acks, Produced
-from statemachines.messages.records import Offset
+from statemachines.messages.records import ACKS, Acks, Offset, Produced
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionId, TopicName, TopicPartition, checked_partition
 from statemachines.releases import RELEASES

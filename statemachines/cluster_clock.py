@@ -34,12 +34,7 @@ HOUR: Final[Milliseconds] = 3_600_000
 
 
 class ClusterClock:
-    """The time at all brokers of a cluster.
-
-    Args:
-        brokers: the brokers.
-        controllers: the controller on each.
-    """
+    """The time at all brokers of a cluster, and at the controller on each."""
 
     def __init__(self, brokers: Mapping[BrokerId, Broker], controllers: Mapping[BrokerId, ClusterController]) -> None:
         self.now: Milliseconds = HOUR

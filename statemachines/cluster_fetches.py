@@ -7,6 +7,7 @@ again only when the broker, or its leader, has changed something that may matter
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from election.ids import BrokerId
@@ -16,19 +17,14 @@ from statemachines.messages.topic_partition import TopicPartition
 
 
 class ClusterFetches:
-    """The fetches of all brokers of a cluster.
-
-    Args:
-        brokers: the brokers.
-        may_write_isr: whether a leader can change an ISR now.
-    """
+    """The fetches of all brokers of a cluster; `may_write_isr` says whether a leader can change an ISR now."""
 
     def __init__(self, brokers: Mapping[BrokerId, Broker], may_write_isr: Callable[[BrokerId], bool]) -> None:
         self._brokers, self._may_write_isr = brokers, may_write_isr
         self._held: dict[BrokerId, set[TopicPartition] | None] = {}
         """The followers that do not fetch some partitions; None: any."""
-        self._candidates: dict[tuple[BrokerId, TopicPartition], None] = {}
-        """The followers and partitions to try."""
+        self._candidates: defaultdict[BrokerId, dict[TopicPartition, None]] = defaultdict(dict)
+        """By follower, the partitions to try."""
         self._due: dict[BrokerId, dict[TopicPartition, BrokerId]] = {}
         """By follower, the partitions for which an exchange would change something, with their leaders."""
 
@@ -58,7 +54,7 @@ class ClusterFetches:
             exchange = each.data_plane.exchanges.get(broker)
             if exchange is not None and exchange.response is None:
                 del each.data_plane.exchanges[broker]
-                self._candidates.update(((follower, partition), None) for partition, _ in exchange.request.questions)
+                self._candidates[follower].update((partition, None) for partition, _ in exchange.request.questions)
 
     # Steps.
 
@@ -86,7 +82,7 @@ class ClusterFetches:
         self._brokers[which.follower].data_plane.send(which.leader, which.partitions)
         for partition in which.partitions:
             self._due[which.follower].pop(partition, None)
-            self._candidates[which.follower, partition] = None
+            self._candidates[which.follower][partition] = None
 
     def take(self, which: TakeFetch) -> None:
         """A leader answers."""
@@ -122,8 +118,7 @@ class ClusterFetches:
         return first, replicas.index(which.follower) if which.follower in replicas else len(replicas)
 
     def _look_at_all_of(self, follower: BrokerId) -> None:
-        fetching = self._brokers[follower].data_plane.fetching
-        self._candidates.update(((follower, partition), None) for partition in fetching)
+        self._candidates[follower].update(dict.fromkeys(self._brokers[follower].data_plane.fetching))
 
     def _look(self) -> None:
         """Try the exchanges that may have something to do."""
@@ -132,35 +127,38 @@ class ClusterFetches:
             fetching = each.data_plane.fetching
             for partition in changes.partitions:
                 if partition in fetching:
-                    self._candidates[broker, partition] = None
+                    self._candidates[broker][partition] = None
                 its = hosted.get(partition)
                 if its is not None and its.is_led_by(broker):
-                    self._candidates.update(((replica, partition), None) for replica in its.assignment.replicas)
+                    for replica in its.assignment.replicas:
+                        self._candidates[replica][partition] = None
             for partition in changes.isrs:
                 its = hosted.get(partition)
                 if its is not None and its.is_led_by(broker):
-                    outside = (replica for replica in its.assignment.replicas if replica not in its.state.isr)
-                    self._candidates.update(((replica, partition), None) for replica in outside)
-            self._candidates.update((follower, None) for follower in changes.followers)
+                    for replica in its.assignment.replicas:
+                        if replica not in its.state.isr:
+                            self._candidates[replica][partition] = None
+            for follower, partition in changes.followers:
+                self._candidates[follower][partition] = None
             for noted in (changes.partitions, changes.isrs, changes.followers):
                 noted.clear()
-        tried, self._candidates = self._candidates, {}
-        for follower, partition in tried:
-            self._try(follower, partition)
+        tried, self._candidates = self._candidates, defaultdict(dict)
+        for follower, partitions in tried.items():
+            self._try(follower, partitions)
 
-    def _try(self, follower: BrokerId, partition: TopicPartition) -> None:
-        due, its = self._due.setdefault(follower, {}), self._brokers.get(follower)
-        due.pop(partition, None)
-        if its is None or not its.is_running or partition not in its.data_plane.fetching:
-            return
-        leader = its.replica_manager.state.fetchers[partition].leader
-        led_by = self._brokers.get(leader)
-        held = self._held.get(follower, set())
-        if led_by is None or not led_by.is_running or held is None or partition in held:
-            return
-        would_join = led_by.may_expand_isr(partition, follower)
-        may_join = would_join and self._may_write_isr(leader)
-        if would_join and not may_join:  # the leader waits for a session
-            self._candidates[follower, partition] = None
-        if its.data_plane.changes_something(partition, led_by.data_plane, may_join):
-            due[partition] = leader
+    def _try(self, follower: BrokerId, partitions: Iterable[TopicPartition]) -> None:
+        due, its, held = self._due.setdefault(follower, {}), self._brokers.get(follower), self._held.get(follower, ())
+        for partition in partitions:
+            due.pop(partition, None)
+            if its is None or not its.is_running or partition not in its.data_plane.fetching:
+                continue
+            leader = its.replica_manager.state.fetchers[partition].leader
+            led_by = self._brokers.get(leader)
+            if led_by is None or not led_by.is_running or held is None or partition in held:
+                continue
+            would_join = led_by.may_expand_isr(partition, follower)
+            may_join = would_join and self._may_write_isr(leader)
+            if would_join and not may_join:  # the leader waits for a session
+                self._candidates[follower][partition] = None
+            if its.data_plane.changes_something(partition, led_by.data_plane, may_join):
+                due[partition] = leader

@@ -87,7 +87,7 @@ class Sent(NamedTuple):
             request.deletePartitions or any(each.deletePartition for each in request.partitionStates)
         ):
             name += ", with the log,"
-        of = [TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates]
+        of = [each.partition for each in request.partitionStates]
         return f"to broker {self.broker}: {name}" + (f" of {named(of)}" if of else "")
 
 

@@ -33,7 +33,7 @@ from statemachines.messages.control_requests import ControlRequest, UpdateMetada
 MAX_ELECTIONS: Final = 100
 """After so many controller elections `settle` gives up."""
 WRITE_TO_ZOOKEEPER: Final = ("isr-expiration", "isr-change-propagation")
-"""The tasks that do so until 2.6."""
+"""The tasks that do so until 2.6, and wait for the broker's session."""
 DAY: Final = 86_400
 """How far `advance` goes at once, in seconds."""
 
@@ -206,7 +206,11 @@ class SettlingCluster(ClusterState):
         yield self._fetches.responses()
         yield self._fetches.requests()
         yield self._fetches.sends()
-        yield [task for task in self._clock.due() if self._may_run(task)]
+        yield [
+            task
+            for task in self._clock.due()
+            if task.name not in WRITE_TO_ZOOKEEPER or self._may_write_isr(task.broker)
+        ]
         leaders = {
             broker: each.isr_changes_to_send
             for broker, each in self.brokers.items()
@@ -237,10 +241,6 @@ class SettlingCluster(ClusterState):
             awaits = awaits or (ends and self.controllers[broker].is_busy)
             if waits is waiting and not awaits:
                 yield [AdvanceShutdown(broker, "Begin" if due is None else type(due).__name__)]
-
-    def _may_run(self, task: RunTask) -> bool:
-        """Whether a task can run now: those that write to ZooKeeper wait for the broker's session."""
-        return task.name not in WRITE_TO_ZOOKEEPER or self._may_write_isr(task.broker)
 
     def _reaches_controller(self, broker: BrokerId) -> bool:
         """Whether a broker can report ISRs: since 2.7 to an active controller, until 2.6 in its session."""

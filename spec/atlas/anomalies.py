@@ -20,8 +20,7 @@ from spec.checking import Replay, Result, Trace, check
 from spec.checking.model import EvaluationFailed
 from spec.checking.result import EXIT_CODES, BaseResult, KnownViolation, violated
 from spec.checking.values.text import show
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError
-from spec.language.naming import meant
+from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, meant
 from spec.language.specification import Specification
 from statemachines.changes import CHANGES
 
@@ -194,10 +193,8 @@ def anomalies() -> tuple[Anomaly, ...]:
 
 
 def read(text: str) -> tuple[Anomaly, ...]:
-    """The rows of a text in the form of the file.
-
-    Raises:
-        SpecificationError: a field is unknown or missing, or the text has entries other than rows.
+    """The rows of a text in the form of the file; SpecificationError if a field is unknown or missing, or the text
+    has entries other than rows.
     """
     rows = []
     for table, entries in tomllib.loads(text).items():
@@ -214,11 +211,8 @@ def read(text: str) -> tuple[Anomaly, ...]:
 
 
 def _dated(row: Anomaly, came_with: Mapping[str, Any]) -> Anomaly:
-    """A row with its releases, from the record of its switch; without a record the row's own releases stay.
-
-    Args:
-        row: the row as read.
-        came_with: the change that introduced the anomaly, with the value that it has since then.
+    """A row with its releases, from the record of the switch that introduced the anomaly and the value that it has
+    since then; without a record the row's own releases stay.
     """
     change = CHANGES.get(row.switch)
     if change is None:
@@ -239,11 +233,7 @@ def anomalies_meant(name: str) -> tuple[Anomaly, ...]:
 
 
 def anomaly_named(name: str) -> Anomaly:
-    """The anomaly with this id or ticket.
-
-    Raises:
-        UsageError: there is none, or there are several with this ticket.
-    """
+    """The anomaly with this id or ticket; UsageError if there is none, or there are several with this ticket."""
     found = anomalies_meant(name)
     if not found:
         raise UsageError(f"no anomaly is called {name}; there are {', '.join(row.id for row in anomalies())}")

@@ -10,9 +10,9 @@ from spec.atlas.anomalies import Anomaly, anomalies
 from spec.atlas.instances import PinnedInstance, instances
 from spec.atlas.loading import specification, system_named, under
 from spec.by_release import distinct
-from spec.checking.traces.lines import Line
+from spec.checking.traces.trace import Line
 from spec.checking.values.text import jsonable, show
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 from spec.language.identity import is_same_value
 from spec.language.rules import Property
 from spec.language.specification import Specification, title_of

@@ -42,12 +42,8 @@ class PinnedInstance:
     def check(
         self, engine: Engine | str = "reference", *, symmetry: bool = False, of: Specification | None = None
     ) -> Result:
-        """Explore it under the conditions of its figures; with symmetry, one state of each orbit.
-
-        Args:
-            engine: the engine that explores.
-            symmetry: whether to explore one state of each orbit.
-            of: the system under its constants, if it is not found by its name.
+        """Explore it under the conditions of its figures; with symmetry, one state of each orbit. `of` is the system
+        under its constants, if it is not found by its name.
         """
         return check(
             of or self.specification(),
@@ -86,10 +82,8 @@ def instances() -> tuple[PinnedInstance, ...]:
 
 
 def instances_in(path: Path) -> tuple[PinnedInstance, ...]:
-    """The instances that a file pins, in its order.
-
-    Raises:
-        UsageError: it cannot be read, is not TOML, or has an instance with missing or unknown fields.
+    """The instances that a file pins, in its order; UsageError if it cannot be read, is not TOML, or has an instance
+    with missing or unknown fields.
     """
     try:
         return _instances(path.read_text(encoding="utf-8"))

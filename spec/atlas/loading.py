@@ -17,9 +17,16 @@ from zlib import crc32
 
 from spec.by_release import release_named, valuation
 from spec.checking.values.settings import read
-from spec.language.errors import AssumptionViolated, SpecificationError, UsageError, error_text, safe_repr, shortened
+from spec.language.errors import (
+    AssumptionViolated,
+    SpecificationError,
+    UsageError,
+    error_text,
+    one_meant,
+    safe_repr,
+    shortened,
+)
 from spec.language.identity import is_same_value
-from spec.language.naming import one_meant
 from spec.language.specification import Specification, title_of, unknown_constant
 from spec.language.words import Constant
 from spec.systems import SYSTEMS
@@ -28,13 +35,8 @@ _TICKET = re.compile(r"\b(?:KAFKA|KIP)-[0-9]+\b")
 
 
 def system_named(name: str) -> type[Specification]:
-    """The specification of a name: the name of a system, `path/to/file.py:Class` or `package.module:Class`.
-
-    A file with a single specification needs no `:Class`.
-
-    Raises:
-        UsageError: there is no such specification.
-        SpecificationError: the specification is malformed.
+    """The specification of a name: the name of a system, `path/to/file.py:Class` or `package.module:Class`. A file
+    with a single specification needs no `:Class`. UsageError if there is none, SpecificationError if it is malformed.
     """
     place, _, cls = SYSTEMS.get(one_meant(name, SYSTEMS) or name, name).rpartition(":")
     if name.endswith(".py"):
@@ -54,7 +56,11 @@ def system_named(name: str) -> type[Specification]:
                 "specification of your own as path/to/file.py:Class or package.module:Class"
             )
         )
-    own = _specifications(module)
+    own = [
+        name
+        for name, value in vars(module).items()
+        if isinstance(value, type) and issubclass(value, Specification) and value.__module__ == module.__name__
+    ]
     if name.endswith(".py") and len(own) == 1:
         cls = own[0]
     found = getattr(module, one_meant(cls, own) or cls, None)
@@ -65,14 +71,9 @@ def system_named(name: str) -> type[Specification]:
 
 
 def system_to_follow(named: str, own: str | None) -> str:
-    """The name of the system on which to follow a trace or a transcript. Such a file may come from another person.
-
-    Args:
-        named: the name in the file. Only a system of kafkaspec is imported for it.
-        own: the specification that the user names instead, if any.
-
-    Raises:
-        UsageError: the file names another system, and the user names none.
+    """The name of the system on which to follow a trace or a transcript. Such a file may come from another person:
+    only a system of kafkaspec is imported for the name in it. UsageError if it names another, and the user names none
+    of their own.
     """
     if own is None and named not in SYSTEMS:
         raise UsageError(
@@ -80,14 +81,6 @@ def system_to_follow(named: str, own: str | None) -> str:
             "name the specification yourself, --spec FILE:Class"
         )
     return named if own is None else own
-
-
-def _specifications(module: Any) -> list[str]:
-    return [
-        name
-        for name, value in vars(module).items()
-        if isinstance(value, type) and issubclass(value, Specification) and value.__module__ == module.__name__
-    ]
 
 
 def _module(name: str) -> Any:
@@ -187,11 +180,9 @@ def answering_for(system: type[Specification]) -> Iterator[None]:
 def under(
     system: type[Specification], release: str | None = None, constants: Mapping[str, Any] = MappingProxyType({})
 ) -> Specification:
-    """A system under the constants of a release, by default the newest, with these constants changed.
-
-    Raises:
-        UsageError: there is no such release, a constant is unknown, or a value has the wrong type.
-        AssumptionViolated: constants that the specification does not admit.
+    """A system under the constants of a release, by default the newest, with these constants changed. UsageError if
+    there is no such release, a constant is unknown, or a value has the wrong type; AssumptionViolated if the
+    specification does not admit them.
     """
     if release is not None:
         return system.of_release(release_named(release, system.releases), **constants)
@@ -206,13 +197,11 @@ def specification(
     switched_on: Iterable[str] = (),
     switched_off: Iterable[str] = (),
 ) -> Specification:
-    """A system under the constants of a release, changed by `name=value` settings and by switches.
+    """A system under the constants of a release, changed by `name=value` settings and by switches. A constant may
+    belong to a variant that other constants select. It may be named twice, with the same value.
 
-    A constant may belong to a variant that other constants select. It may be named twice, with the same value.
-
-    Raises:
-        UsageError: a name is unknown, a value has the wrong type, or a constant has two values.
-        AssumptionViolated: constants that the specification does not admit.
+    UsageError if a name is unknown, a value has the wrong type, or a constant has two values; AssumptionViolated if
+    the specification does not admit the constants.
     """
     wishes = [_Setting.written(setting) for setting in settings]
     wishes += [_Setting("--with", name, "true") for name in switched_on]
@@ -278,11 +267,7 @@ def _agreed(wishes: Iterable[_Setting], known: Mapping[str, Constant]) -> dict[s
 
 
 def value_of(name: str, constant: Constant, text: str) -> Any:
-    """The value of a constant, from its text.
-
-    Raises:
-        UsageError: it is not of the constant's type.
-    """
+    """The value of a constant, from its text; UsageError if it is not of the constant's type."""
     value = read(constant, text)
     if not constant.admits(value):
         plain = constant.type in {bool, int, str} or issubclass(constant.type, Enum)

@@ -26,10 +26,8 @@ MOST_WORKERS: Final = 1_024
 
 def as_specification(given: object, release: object = None) -> Specification:
     """The specification given. A class stands for an instance with its defaults, or with those of the release.
-
-    Raises:
-        UsageError: it is not a specification, or it does not know the release.
-        AssumptionViolated: its constants violate its assumptions.
+    UsageError if it is no specification or does not know the release, AssumptionViolated if its constants violate an
+    assumption.
     """
     if isinstance(given, type) and issubclass(given, Specification):
         return given() if release is None else given.of_release(_of(given, release))
@@ -49,11 +47,7 @@ def _of(system: type[Specification], release: object) -> str:
 
 
 def as_names(of: str, given: object) -> tuple[str, ...]:
-    """Names; a single name stands for a tuple of one.
-
-    Raises:
-        UsageError: they are not names.
-    """
+    """Names; a single name stands for a tuple of one. UsageError if they are not names."""
     each = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, Iterable) else (None,)
     if not all(isinstance(name, str) for name in each):
         raise UsageError(f"{of} = {given!r}: it must be names, as ['one', 'another']")
@@ -61,10 +55,8 @@ def as_names(of: str, given: object) -> tuple[str, ...]:
 
 
 def as_integer(of: str, given: object, least: int = 1, most: int | None = None) -> int:
-    """A whole number: anything Python can use as an index, except a boolean.
-
-    Raises:
-        UsageError: it is not a whole number, or out of range.
+    """A whole number: anything Python can use as an index, except a boolean; UsageError if it is not a whole number,
+    or out of range.
     """
     allowed = f"{least} or more" + ("" if most is None else f", up to {most}")
     try:
@@ -79,20 +71,12 @@ def as_integer(of: str, given: object, least: int = 1, most: int | None = None) 
 
 
 def as_bound(of: str, given: object) -> int | None:
-    """A positive whole number, or None for no bound.
-
-    Raises:
-        UsageError: it is neither.
-    """
+    """A positive whole number, or None for no bound; UsageError if it is neither."""
     return None if given is None else as_integer(of, given)
 
 
 def as_workers(given: object) -> int | None:
-    """The number of workers; None for one per core.
-
-    Raises:
-        UsageError: it is not a valid number of workers.
-    """
+    """The number of workers; None for one per core. UsageError if it is not a valid number of workers."""
     return None if given is None else as_integer("workers", given, most=MOST_WORKERS)
 
 
@@ -114,11 +98,7 @@ def as_memory(given: object) -> int | None:
 
 
 def as_path(of: str, given: object) -> Path | None:
-    """A path, or None.
-
-    Raises:
-        UsageError: it is not a path.
-    """
+    """A path, or None; UsageError if it is not a path."""
     if given is None or isinstance(given, Path):
         return given
     path = os.fspath(given) if isinstance(given, str | os.PathLike) else None

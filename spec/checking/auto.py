@@ -21,8 +21,7 @@ from spec.checking.exploration import Exploration, OnProgress, Options
 from spec.checking.first_tier import FirstTier
 from spec.checking.machine.memory import Budget, written
 from spec.checking.model import Model
-from spec.language.errors import EnvironmentFailed, UsageError
-from spec.language.extras import how_to_install, is_installed
+from spec.language.errors import EnvironmentFailed, UsageError, how_to_install, is_installed
 
 if TYPE_CHECKING:
     from spec.checking.local.begun import Begun

@@ -12,17 +12,14 @@ from spec.checking.engines import ENGINES, engine_named
 from spec.checking.exploration import Engine, Exploration, OnProgress, Options, Statistics, is_violation
 from spec.checking.goal import Goal
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model
-from spec.checking.profile import profile_of
-from spec.checking.result import ActionResult, LevelResult, PropertyResult, Result
+from spec.checking.result import ActionResult, LevelResult, PropertyResult, Result, profile_of
 from spec.checking.traces.paths import trace, traced_failures
-from spec.checking.traces.trace import Trace
 from spec.checking.watchdog import Watchdog
-from spec.language.errors import UsageError
-from spec.language.naming import one_meant
+from spec.language.errors import UsageError, one_meant
 from spec.language.specification import without_word
 
 CONTINUE_HINTS: Final[Mapping[str, str]] = {
-    "memory": "; --engine spark goes further, with its states on disk, and so does a larger --memory",
+    "memory": "; --engine spark goes further, with its states on disk, and so does a larger --memory"
 }
 """By bound: another engine or option that goes further."""
 
@@ -84,7 +81,9 @@ def check(
     if accepted and (named or show is not None):
         raise UsageError("accept_vacuous: it has no effect with properties or show, under which nothing is vacuous")
     model = Model(subject, None if show is None else Goal.of(subject, show), folds)
-    accepted = _that_may_be_vacuous(model, accepted)
+    witnesses = [each.name for each in model.properties if each.kind == "sometimes"]
+    known = [*(each.name for each in model.actions), *witnesses]
+    accepted = tuple(_named(name, known, model, "action or witness") for name in accepted)
     _judge_the_first_state(model)
     bounds = arguments.as_bound("max_states", max_states), arguments.as_bound("max_depth", max_depth)
     options = Options(selected_numbers(model, named, deadlock), keep_going, *bounds, symmetry)
@@ -106,24 +105,11 @@ def check(
     return replace(result, profile=profile_of(model, evaluating, found.learned)) if profile else result
 
 
-def _that_may_be_vacuous(model: Model, names: Iterable[str]) -> tuple[str, ...]:
-    """The actions and witnesses of these names.
-
-    Raises:
-        UsageError: one is neither.
-    """
-    witnesses = [each.name for each in model.properties if each.kind == "sometimes"]
-    known = [*(each.name for each in model.actions), *witnesses]
-    return tuple(_named(name, known, model, "action or witness") for name in names)
-
-
 def _named(
     written: str, known: Sequence[str], model: Model, what: str, labels: Sequence[tuple[str, str]] = ()
 ) -> str:
     """The name that a person means, among these of a specification; labels are what documentation begins with.
-
-    Raises:
-        UsageError: there is none, or there are several.
+    UsageError if there is none, or there are several.
     """
     name = one_meant(written, known, labels)
     if name is None:
@@ -132,10 +118,8 @@ def _named(
 
 
 def _judge_the_first_state(model: Model) -> None:
-    """Evaluate the goal's predicate in the first state: a failure there is its author's mistake.
-
-    Raises:
-        UsageError: it raises there, or returns neither True nor False.
+    """Evaluate the goal's predicate in the first state: a failure there is its author's mistake; UsageError if it
+    raises there, or returns neither True nor False.
     """
     if model.goal is None or model.goal.predicate is None or model.sought is None:
         return
@@ -158,10 +142,8 @@ def _engine(given: Engine | type[Engine] | str) -> Engine:
 
 
 def selected_numbers(model: Model, named: tuple[str, ...], deadlock: bool) -> tuple[int, ...]:
-    """The numbers of the properties to check: those named, or all of them; or the goal's.
-
-    Raises:
-        UsageError: no property has one of the names.
+    """The numbers of the properties to check: those named, or all of them; or the goal's. UsageError if no property
+    has one of the names.
     """
     if model.goal is not None:
         return model.numbers([TYPE_OK, model.goal.written])
@@ -195,7 +177,7 @@ def _result(
     reported = broken if options.keep_going else broken[:1]
     never = _unreached(model, properties, actions, named)
     verdict, why = _verdict(model, found, broken, [text for name, text in never if name not in accepted])
-    specification = model.specification
+    specification, goal = model.specification, model.sought if model.sought in found.discoveries else None
     return Result(
         system=specification.name,
         constants=specification.values_of(switches=False),
@@ -212,7 +194,7 @@ def _result(
         properties=properties,
         actions=actions,
         counterexamples=tuple(trace(model, number, found.discoveries[number].path) for number in reported),
-        shown=_witness_traces(model, found),
+        shown=None if goal is None else trace(model, goal, found.discoveries[goal].path),
         leaves_out=specification.leaves_out,
         why=why,
         documentation=documentation(model),
@@ -223,8 +205,14 @@ def _result(
         wants_every_action=_wants_every_action(model, named),
         accept_vacuous=accepted,
         accepted=tuple(text for name, text in never if name in accepted) if found.ended == "complete" else (),
-        without_effect=_without_effect(model, found),
-        levels=tuple(map(_level, found.levels)),
+        without_effect=tuple(
+            action.name
+            for action, each in zip(model.actions, found.coverage, strict=True)
+            if each.taken and not each.changing and found.ended == "complete"
+        ),
+        levels=tuple(
+            LevelResult(each.depth, each.queue, each.distinct, each.generated, each.seconds) for each in found.levels
+        ),
         jobs=found.jobs,
         advice=found.advice,
         opaque_rules=tuple(sorted(model.opaque_rules)),
@@ -241,27 +229,8 @@ def documentation(model: Model) -> dict[str, str]:
     }
 
 
-def _level(complete: Statistics) -> LevelResult:
-    return LevelResult(complete.depth, complete.queue, complete.distinct, complete.generated, complete.seconds)
-
-
 def _wants_every_action(model: Model, named: bool) -> bool:
     return not named and model.goal is None
-
-
-def _witness_traces(model: Model, found: Exploration) -> Trace | None:
-    """The path to the goal, if it was found."""
-    if model.sought is None or model.sought not in found.discoveries:
-        return None
-    return trace(model, model.sought, found.discoveries[model.sought].path)
-
-
-def _without_effect(model: Model, found: Exploration) -> tuple[str, ...]:
-    """The actions that never changed anything, if everything was explored."""
-    if found.ended != "complete":
-        return ()
-    counts = zip(model.actions, found.coverage, strict=True)
-    return tuple(action.name for action, each in counts if each.taken and not each.changing)
 
 
 def _property(model: Model, number: int, found: Exploration) -> PropertyResult:

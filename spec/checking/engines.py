@@ -25,10 +25,8 @@ and `resume` by name; it takes `memory`.
 
 
 def engine_class(name: str) -> Callable[..., Engine]:
-    """The class of the engine of this name.
-
-    Raises:
-        UsageError: there is none, or this process has no compiler or too little address space for it.
+    """The class of the engine of this name; UsageError if there is none, or this process has no compiler or too
+    little address space for it.
     """
     if name not in ENGINES:
         raise UsageError(f"no engine is called {name}; there are {', '.join(ENGINES)}")
@@ -42,18 +40,12 @@ def engine_class(name: str) -> Callable[..., Engine]:
 
 def require_compiler() -> None:
     """Require that numba may compile. Checked at once, so that the error does not depend on the machine's speed.
-
-    Raises:
-        UsageError: numba's compiler is turned off.
+    UsageError if numba's compiler is turned off.
     """
     if os.environ.get("NUMBA_DISABLE_JIT", "0") not in {"", "0"}:
         raise UsageError("NUMBA_DISABLE_JIT is set: unset it, or use --engine reference, which needs no compiler")
 
 
 def engine_named(name: str) -> Engine:
-    """The engine of this name, with its defaults.
-
-    Raises:
-        UsageError: there is none, or it cannot run here.
-    """
+    """The engine of this name, with its defaults; UsageError if there is none, or it cannot run here."""
     return engine_class(name)()

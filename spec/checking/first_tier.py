@@ -66,11 +66,8 @@ class Progress(NamedTuple):
 
 
 class FirstTier:
-    """Explores with the reference engine for as long as that is worth it.
-
-    Args:
-        on_progress: called with statistics.
-        budget: of memory. If it is too small for compiled code, no other engine takes over.
+    """Explores with the reference engine for as long as that is worth it. If the budget of memory is too small for
+    compiled code, no other engine takes over.
     """
 
     def __init__(self, on_progress: OnProgress, budget: Budget):
@@ -139,7 +136,9 @@ class FirstTier:
                 self.compile_seconds = compilation.seconds
                 self._stop()
         elif self._loaded and self._worked >= COLD and self.budget.size >= COMPILED + COMPILING:
-            self._compile()
+            from spec.checking.local.compiling import EXPLORING, LATER, Compilation
+
+            self._compilation = self._until_done.enter_context(Compilation(EXPLORING, self._kernels, LATER))
         elif not self._loaded and self.budget.size >= COMPILED and self._is_over(engine, statistics):
             self._load()
         self.on_progress(statistics)
@@ -181,11 +180,6 @@ class FirstTier:
         self._began += self._worked - worked
         self._loading = time.perf_counter() - began
         self._loaded_after = self._explored
-
-    def _compile(self) -> None:
-        from spec.checking.local.compiling import EXPLORING, LATER, Compilation
-
-        self._compilation = self._until_done.enter_context(Compilation(EXPLORING, self._kernels, LATER))
 
     def _stop(self) -> None:
         self._over = True

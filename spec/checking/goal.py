@@ -14,9 +14,8 @@ from typing import Any
 
 from spec.checking.values.expression import NotKnown, function_of
 from spec.checking.values.step_patterns import action_meant, matching_steps, parameters_in
-from spec.language.errors import UsageError
+from spec.language.errors import UsageError, one_meant
 from spec.language.instances import Instances
-from spec.language.naming import one_meant
 from spec.language.rules import Property
 from spec.language.specification import Specification
 from spec.language.state import State
@@ -40,11 +39,9 @@ class Goal:
 
     @classmethod
     def of(cls, specification: Specification, written: str) -> Goal:
-        """The goal for a name or a predicate: a witness first, then an action, then a predicate.
-
-        Raises:
-            UsageError: no witness or action has this name or takes such parameters, and it is not a predicate: not
-                Python, or with an unknown name.
+        """The goal for a name or a predicate: a witness first, then an action, then a predicate; UsageError if no
+        witness or action has this name or takes such parameters, and it is not a predicate: not Python, or with an
+        unknown name.
         """
         written = " ".join(map(str.strip, written.strip().splitlines()))
         if witness := one_meant(written, _witnesses(specification)):
@@ -53,7 +50,12 @@ class Goal:
         action = action_meant(action, specification.actions)
         named = frozenset(each.name for each in specification.actions if action in (each.name, each.rule))
         if not named:
-            return cls(written, _predicate(specification, written))
+            try:
+                return cls(written, function_of(specification, written))
+            except NotKnown as wrong:
+                raise UsageError(_unknown(specification, written, wrong.name)) from None
+            except UsageError as wrong:
+                raise UsageError(f"{written} cannot be shown: {wrong}") from None
         if not parameters:
             return cls(written, actions=named)
         try:
@@ -97,20 +99,6 @@ def _is_taken(values: Mapping[str, Mapping[str, tuple[Any, ...]]], before: State
     return step.action in values and all(
         step.parameters[name] in those for name, those in values[step.action].items()
     )
-
-
-def _predicate(specification: Specification, written: str) -> Callable[[Specification, State], Any]:
-    """The predicate as a function.
-
-    Raises:
-        UsageError: it is not a predicate.
-    """
-    try:
-        return function_of(specification, written)
-    except NotKnown as wrong:
-        raise UsageError(_unknown(specification, written, wrong.name)) from None
-    except UsageError as wrong:
-        raise UsageError(f"{written} cannot be shown: {wrong}") from None
 
 
 def _unknown(specification: Specification, written: str, name: str) -> str:

@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from spec.checking.result import BaseResult
-from spec.checking.traces.notebook import html_of
-from spec.checking.traces.trace import Trace, TraceStep, variable_lines
-from spec.language.escapes import in_markup
+from spec.checking.traces.trace import Trace, TraceStep, html_of, variable_lines
+from spec.language.errors import in_markup
 
 STYLE: Final = """\
 <style>

@@ -20,8 +20,7 @@ from spec.checking.arguments import SpecificationOrClass
 from spec.checking.code.hidden_state import HiddenState
 from spec.checking.code.unread import UnreadParameters
 from spec.checking.goal import Goal
-from spec.checking.values.spelling import Spelling, spelling_of
-from spec.checking.values.text import encoded, jsonable, show
+from spec.checking.values.text import Spelling, encoded, jsonable, show, spelling_of
 from spec.language.cells import OutOfCell
 from spec.language.errors import (
     Bounded,
@@ -486,11 +485,7 @@ class Model:
         return f"{cell.name} became {represented(one)} and {represented(other)}"
 
     def _failed(self, what: object, failure: BaseException | str, state: Values) -> EvaluationFailed:
-        """The error for an evaluation that raised.
-
-        Raises:
-            KeyboardInterrupt: it was interrupted, and has not failed.
-        """
+        """The error for an evaluation that raised; KeyboardInterrupt if it was interrupted, and has not failed."""
         if isinstance(failure, KeyboardInterrupt):
             raise failure
         if isinstance(failure, SystemExit):

@@ -201,20 +201,16 @@ class _Search:
         return sorted(following, key=self.pack)
 
     def look(self, queue: int, unsorted: int) -> None:
-        """Now and then report progress, and see whether memory is left.
-
-        Raises:
-            OutOfMemory: too little is left to sort so many states and to find more.
+        """Now and then report progress, and see whether memory is left; OutOfMemory if too little is left to sort so
+        many states and to find more.
         """
         if time.perf_counter() >= self.look_again:
             self.on_progress(self.statistics(queue))
             self.look_again = time.perf_counter() + OFTEN
-            if self.budget.left < self.to_sort(unsorted) + room_to_grow(self.reached, SOON):
+            if self.budget.left < (unsorted * (2 * 8 + 32 + self.model.layout.width // 7)) + room_to_grow(
+                self.reached, SOON
+            ):
                 raise OutOfMemory
-
-    def to_sort(self, states: int) -> int:
-        """Bytes needed to sort so many states, each by its packed number."""
-        return states * (2 * 8 + 32 + self.model.layout.width // 7)
 
     def path_to(self, state: Values, number: int) -> Path:
         """The path to a state in which this property is decided."""

@@ -1,21 +1,107 @@
 """Results of checks: a verdict, its basis, and a counterexample.
 
-`str` of a result is the report for a person; `to_json` follows the JSON contract.
+`str` of a result is the report for a person; `to_json` follows the JSON contract. The basis includes the versions of
+kafkaspec, Python and the libraries that the engine used. A profile says what each action and property took of a
+check's time, and how well its paths were learned.
 """
 
 from __future__ import annotations
 
+import platform
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from spec.checking.exploration import Jobs
-from spec.checking.machine.versions import versions
-from spec.checking.profile import RuleProfile, table, to_json
-from spec.checking.traces.lines import Kind, Line, Report
-from spec.checking.traces.trace import Trace
+from spec.checking.exploration import Jobs, LearnedRule
+from spec.checking.model import Model
+from spec.checking.traces.trace import Kind, Line, Report, Trace
 from spec.checking.values.text import jsonable, show
+
+# Versions.
+
+
+COMPILED: Final = ("numba", "llvmlite", "numpy")
+LIBRARIES: Final[Mapping[str, tuple[str, ...]]] = {
+    "local": COMPILED,
+    "spark": (*COMPILED, "pyspark", "pyarrow"),
+    "simulation": COMPILED,
+}
+"""By engine. The reference engine uses none; for a person's own engine they are unknown."""
+
+
+def versions(engine: str) -> dict[str, str]:
+    """By name, as installed here; packages that are not installed are left out."""
+    from importlib.metadata import PackageNotFoundError, version  # slower to import than a small check
+
+    found = {"python": platform.python_version()}
+    for name in ("kafkaspec", *LIBRARIES.get(engine, ())):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # the sources are only on Python's path
+            continue
+    return found
+
+
+# Profiles.
+
+
+class RuleProfile(NamedTuple):
+    """One action or property."""
+
+    kind: str
+    """'action', or the kind of the property."""
+    name: str
+    instances: int
+    """How many there are, with different parameters."""
+    paths: int
+    """The paths that an engine learned."""
+    misses: int
+    """How often a state needed a path that was not learned yet."""
+    seconds: float
+    """The time in Python: evaluating it, and learning from it."""
+
+
+def profile_of(
+    model: Model, evaluating: Mapping[str, float], learned: Mapping[str, LearnedRule]
+) -> tuple[RuleProfile, ...]:
+    """The profile of each action and property that was evaluated, in order of declaration, from the seconds spent in
+    plain Python and the learning, by name.
+    """
+    found = []
+    actions = [("action", each.name, each.instances.size) for each in model.actions]
+    properties = [(each.kind, each.name, each.instances.size) for each in model.properties if each.instances]
+    for kind, name, instances in (*actions, *properties):
+        learning = learned.get(name, LearnedRule())
+        seconds = evaluating.get(name, 0.0) + learning.seconds
+        if seconds:
+            found.append(RuleProfile(kind, name, instances, learning.paths, learning.misses, seconds))
+    return tuple(found)
+
+
+def _table(profile: Sequence[RuleProfile], seconds: float) -> list[str]:
+    """The lines of a table: the costliest first, with their share of the seconds of the whole check."""
+    rows = [("share", "seconds", "instances", "paths", "misses", "")]
+    rows += [
+        (
+            f"{each.seconds / seconds if seconds else 0:.0%}",
+            f"{each.seconds:.2f}",
+            f"{each.instances:,}",
+            f"{each.paths:,}",
+            f"{each.misses:,}",
+            f"{each.kind} {each.name}",
+        )
+        for each in sorted(profile, key=lambda each: -each.seconds)
+    ]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(text.rjust(width) for text, width in zip(row[:-1], widths, strict=False)) + f"  {row[-1]}".rstrip()
+        for row in rows
+    ]
+
+
+# Results.
+
 
 EXIT_CODES: Final[Mapping[str, int]] = {
     "holds": 0,
@@ -214,20 +300,20 @@ class BaseResult(Report):
 
     def basis(self) -> Iterator[Line]:
         """Lines with the basis of the verdict: known records, figures, constants, and what is left out."""
-        yield from (*self._known(), *self._figures(), *self._compiled(), *self._restarted(), *self._held_for())
+        several = len(self.counterexamples) > 1
+        for each in self.known:
+            yield Line("  ", f"known: {f'{each.property} is ' if several else ''}{each}")
+        yield from self._figures()
+        if self.compile_seconds:
+            yield Line("  ", f"compiled before that, once on this machine, in {self.compile_seconds:.1f} s")
+        if self.opaque_rules:
+            names = ", ".join(self.opaque_rules)
+            yield Line("  ", f"began again: lazy values were found not to be safe in {names}")
+        yield from self._held_for()
 
     @abstractmethod
     def _figures(self) -> Iterator[Line]:
         """Lines with the statistics behind the verdict."""
-
-    def _compiled(self) -> Iterator[Line]:
-        if self.compile_seconds:
-            yield Line("  ", f"compiled before that, once on this machine, in {self.compile_seconds:.1f} s")
-
-    def _restarted(self) -> Iterator[Line]:
-        if self.opaque_rules:
-            names = ", ".join(self.opaque_rules)
-            yield Line("  ", f"began again: lazy values were found not to be safe in {names}")
 
     def _held_for(self) -> Iterator[Line]:
         if self.release is not None:
@@ -238,11 +324,6 @@ class BaseResult(Report):
             yield labelled("switches", _valuation(self.switches))
         if self.leaves_out:
             yield labelled("left out", self.leaves_out)
-
-    def _known(self) -> Iterator[Line]:
-        several = len(self.counterexamples) > 1
-        for each in self.known:
-            yield Line("  ", f"known: {f'{each.property} is ' if several else ''}{each}")
 
     def _judged(self) -> Iterator[Line]:
         for verdict, kind in VERDICTS.items():
@@ -329,7 +410,7 @@ class Result(BaseResult):
         if self.advice:
             yield labelled("plain", self.advice)
         if self.profile:
-            yield from (Line("  ", each) for each in table(self.profile, self.seconds))
+            yield from (Line("  ", each) for each in _table(self.profile, self.seconds))
 
     def _held_for(self) -> Iterator[Line]:
         yield from super()._held_for()
@@ -374,7 +455,7 @@ class Result(BaseResult):
             "without_effect": list(self.without_effect),
             "folds": self.folds or None,
             "advice": self.advice or None,
-            "profile": to_json(self.profile),
+            "profile": [{**each._asdict(), "seconds": round(each.seconds, 3)} for each in self.profile],
         }
 
 

@@ -18,18 +18,16 @@ from spec.checking.arguments import SpecificationOrClass, as_integer
 from spec.checking.check import documentation, selected_numbers
 from spec.checking.exploration import Engine
 from spec.checking.machine.memory import require_address_space
-from spec.checking.machine.versions import versions
 from spec.checking.model import DEADLOCK, Model, Path, retry_on_opaque_rule
 from spec.checking.random.chance import SEEDS, SWARM, Policy
 from spec.checking.random.shrinking import Shrinking
 from spec.checking.random.sketch import ERROR
 from spec.checking.random.walks import PlainWalker, Tally, Walker, Walks
 from spec.checking.reference import ReferenceEngine
-from spec.checking.result import NO_BOUNDS, ActionResult, BaseResult, PropertyResult, in_full, labelled
+from spec.checking.result import NO_BOUNDS, ActionResult, BaseResult, PropertyResult, in_full, labelled, versions
 from spec.checking.states.limits import too_large
-from spec.checking.traces.lines import Line, Report
 from spec.checking.traces.paths import trace, trace_along, traced_failures
-from spec.checking.traces.trace import Trace
+from spec.checking.traces.trace import Line, Report, Trace
 from spec.checking.watchdog import Watchdog
 
 RUNS: Final = 100_000

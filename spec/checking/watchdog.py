@@ -21,12 +21,9 @@ LOOK: Final = 1.0
 
 
 class Watchdog:
-    """Passes statistics on to `on_progress`, and reports long evaluations to it; for use in a `with` statement.
-
-    Args:
-        model: the model whose evaluations are watched.
-        on_progress: called with statistics, which have a field `evaluating`; also from another thread.
-        statistics: the statistics to report with a long evaluation if there are none yet.
+    """Passes statistics on to `on_progress`, and reports long evaluations of a model to it, in their field
+    `evaluating`, also from another thread; for use in a `with` statement. `statistics` are reported if there are none
+    yet.
     """
 
     def __init__(self, model: Model, on_progress: Callable[[Any], None], statistics: Any):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -12,40 +11,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spec.cli.options import (
-    AS_JSON,
-    BRIEF,
-    COLOUR,
-    DEADLOCK,
-    DRIVER_LEVEL,
-    ENGINE,
-    JUNIT,
-    MAX_DEPTH,
-    MAX_STATES,
-    MEMORY,
-    NO_FOLDS,
-    PLACE,
-    PROPERTIES,
-    REPORTS,
-    TEXT,
-    TRACE,
-    WORKERS,
-    single_value,
-    system_options,
-)
-from spec.cli.output import (
-    lines_of,
-    note_interruption,
-    print_lines,
-    require_one_form,
-    require_writable_trace,
-    with_known_anomalies,
-    write_each,
-    write_traces,
-    writing,
-)
-from spec.cli.running import engine_named, reporting_kept_run, run_check, specification_for
-from spec.cli.streams import print_result
+from spec.cli import options
+from spec.cli.output import print_found, require_one_form, require_writable_trace, write_each, write_traces, writing
+from spec.cli.running import engine_of, reporting_kept_run, run_check, specification_for
 
 if TYPE_CHECKING:
     from spec.checking import Result
@@ -53,25 +21,25 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Check SYSTEM's properties, with counterexamples.")
-@system_options
-@ENGINE
-@DRIVER_LEVEL
-@WORKERS
+@options.system_options
+@options.ENGINE
+@options.DRIVER_LEVEL
+@options.WORKERS
 @click.option("--symmetry", is_flag=True, help="Treat states that differ only in brokers' names as one.")
-@PROPERTIES
+@options.PROPERTIES
 @click.option(
     "--continue", "keep_going", is_flag=True, help="Keep exploring after a violation; show one for each property."
 )
-@DEADLOCK
-@single_value(
+@options.DEADLOCK
+@options.single_value(
     "--show",
-    type=TEXT,
+    type=options.TEXT,
     metavar="NAME",
     help="Show the shortest way to a witness, an action, or a Python predicate such as 's.count > 2'.",
 )
 @click.option(
     "--accept-vacuous",
-    type=TEXT,
+    type=options.TEXT,
     multiple=True,
     metavar="NAME",
     help="Accept that this action or witness never happens; may be repeated.",
@@ -79,29 +47,25 @@ if TYPE_CHECKING:
 @click.option(
     "--profile", is_flag=True, help="Print what each action and property took, and how well its paths were learned."
 )
-@MAX_STATES
-@MAX_DEPTH
-@MEMORY
-@single_value(
-    "--run-dir", type=PLACE, metavar="DIR", help="Keep the run in this directory, so that it can be resumed."
+@options.MAX_STATES
+@options.MAX_DEPTH
+@options.MEMORY
+@options.single_value(
+    "--run-dir", type=options.PLACE, metavar="DIR", help="Keep the run in this directory, so that it can be resumed."
 )
-@single_value("--resume", type=PLACE, metavar="DIR", help="Resume the run kept in this directory.")
-@NO_FOLDS
-@TRACE
-@REPORTS
-@JUNIT
-@BRIEF
-@COLOUR
-@AS_JSON
+@options.single_value("--resume", type=options.PLACE, metavar="DIR", help="Resume the run kept in this directory.")
+@options.NO_FOLDS
+@options.TRACE
+@options.REPORTS
+@options.JUNIT
+@options.BRIEF
+@options.COLOUR
+@options.AS_JSON
+@options.gathered(search=options.SearchOptions, output=options.OutputOptions)
 def check(
-    system: str,
-    settings: tuple[str, ...],
-    release: str | None,
-    switched_on: tuple[str, ...],
-    switched_off: tuple[str, ...],
-    engine: str,
-    driver_level: int | None,
-    workers: int | None,
+    chosen: options.SystemOptions,
+    search: options.SearchOptions,
+    output: options.OutputOptions,
     symmetry: bool,
     properties: tuple[str, ...],
     keep_going: bool,
@@ -109,17 +73,11 @@ def check(
     show: str | None,
     accept_vacuous: tuple[str, ...],
     profile: bool,
-    max_states: int | None,
-    max_depth: int | None,
-    memory: int | None,
     run_dir: Path | None,
     resume: Path | None,
     no_folds: bool,
-    trace: Path | None,
     reports: tuple[Path, ...],
     junit: Path | None,
-    brief: bool,
-    as_json: bool,
 ) -> None:
     """Explore SYSTEM, and report which properties hold, with the shortest counterexample to the first that does not;
     with --continue, to each of them.
@@ -144,20 +102,20 @@ def check(
     if properties and accept_vacuous:
         raise click.UsageError("--property and --accept-vacuous: with --property nothing counts as vacuous")
     _require_writable_reports(reports, junit)
-    if profile and engine == "spark":
+    if profile and search.engine == "spark":
         raise click.UsageError("--profile and --engine spark: Spark's workers are not measured")
-    require_one_form(brief, as_json)
-    subject, release = specification_for(system, release, settings, switched_on, switched_off)
-    require_writable_trace(trace, subject)
+    require_one_form(output.brief, output.as_json)
+    subject, release = specification_for(chosen)
+    require_writable_trace(output.trace, subject)
     with _reporting_failures(reports, junit, subject), reporting_kept_run(resume or run_dir):
         result = run_check(
             subject,
-            engine=engine_named(engine, workers, memory, run_dir, resume, driver_level),
+            engine=engine_of(search, run_dir, resume),
             properties=properties,
             keep_going=keep_going,
             deadlock=deadlock,
-            max_states=max_states,
-            max_depth=max_depth,
+            max_states=search.max_states,
+            max_depth=search.max_depth,
             symmetry=symmetry,
             show=show,
             accept_vacuous=accept_vacuous,
@@ -165,15 +123,10 @@ def check(
             release=release,
             folds=not no_folds,
         )
-    result = with_known_anomalies(result)
-    if as_json:
-        print_result(json.dumps(result.to_json()))
-        note_interruption(result)
-    else:
-        print_lines(lines_of(result, subject, brief))
+    result = print_found(result, subject, output)
     what = "counterexample" if show is None else f"way to {show}"
     write_each(
-        lambda: write_traces(trace, result, subject, system, what),
+        lambda: write_traces(output.trace, result, subject, chosen.system, what),
         *(partial(_write_report, result, path) for path in reports),
         lambda: _write_junit(result, junit),
     )
@@ -181,10 +134,8 @@ def check(
 
 
 def _require_writable_reports(reports: tuple[Path, ...], junit: Path | None) -> None:
-    """Refuse bad report files at once, before hours are spent on their content.
-
-    Raises:
-        UsageError: a file has an unknown format, or cannot be written.
+    """Refuse bad report files at once, before hours are spent on their content; UsageError if a file has an unknown
+    format, or cannot be written.
     """
     if not reports and junit is None:
         return

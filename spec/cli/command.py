@@ -5,32 +5,20 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, NoReturn
+from threading import Timer, main_thread
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from spec.cli import (
-    anomalies,
-    check,
-    compiling,
-    conform,
-    diagram,
-    elect,
-    explain,
-    explore,
-    graph,
-    listing,
-    replay,
-    sequence,
-    simulate,
-    what_if,
-)
-from spec.cli.dropped_interrupts import reraising_dropped_interrupts
+from spec.cli import atlas, check, compiling, conform, drawing, elect, explore, replay, simulate, what_if
 from spec.cli.streams import Unwritable, print_note, take_over
 
 if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
     from spec.cli.failures import Failure
 
 
@@ -65,18 +53,18 @@ def kafkaspec(context: click.Context) -> None:
 
 
 for _command in (
-    listing.list_systems,
+    atlas.list_systems,
     check.check,
-    anomalies.anomalies,
+    atlas.anomalies,
     elect.elect,
-    diagram.diagram,
+    drawing.diagram,
     simulate.simulate,
     conform.conform,
     replay.replay,
-    explain.explain,
-    sequence.sequence,
+    replay.explain,
+    drawing.sequence,
     what_if.what_if,
-    graph.graph,
+    drawing.graph,
     explore.explore,
     compiling.compile_kernels,
 ):
@@ -84,12 +72,8 @@ for _command in (
 
 
 def run() -> NoReturn:
-    """Run the command. A person's mistake gives one line on stderr and an exit code, never a traceback.
-
-    With --json, errors are JSON too.
-
-    Raises:
-        SystemExit: with the exit code.
+    """Run the command, and exit with its code. A person's mistake gives one line on stderr and an exit code, never a
+    traceback. With --json, errors are JSON too.
     """
     from spec.cli.failures import FAULT, failure_of
 
@@ -133,3 +117,39 @@ def _answer(error: dict[str, Any]) -> None:
     if "--json" in options:
         with suppress(Unwritable):
             click.echo(json.dumps(error))
+
+
+# Interrupts that Python drops.
+
+MOMENT: Final = 0.01
+"""Seconds after which the finalizer or callback should be over; if not, the repeat is dropped and repeated again."""
+
+
+@contextmanager
+def reraising_dropped_interrupts(number: int) -> Iterator[None]:
+    """Within this block a KeyboardInterrupt that Python drops is repeated a moment later, by this signal.
+
+    Python drops an exception that is raised in a finalizer, in the callback of a weak reference, or in a callback of
+    the garbage collector (`sys.unraisablehook`). A signal that arrives there would be lost, and the search that it
+    should end would continue.
+    """
+    before = sys.unraisablehook
+    coming: list[Timer] = []
+
+    def hook(dropped: UnraisableHookArgs) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            before(dropped)
+            return
+        # A real signal: `_thread.interrupt_main` would not wake a waiting thread.
+        again = Timer(MOMENT, signal.pthread_kill, [main_thread().ident, number])
+        coming.append(again)
+        again.start()
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+        for each in coming:
+            each.cancel()
+            each.join()

@@ -33,7 +33,10 @@ def compile_kernels(words: str, symmetry: bool) -> None:
     NUMBA_CACHE_DIR names the directory that keeps it; by default it is kept beside the packages. It is for the
     processor of this machine, unless NUMBA_CPU_NAME names another, now and later.
     """
-    widths = _widths(words)
+    parts = [part.strip() for part in words.split(",")]
+    if not all(re.fullmatch("[0-9]{1,3}", part) and 1 <= int(part) <= WORDS for part in parts):
+        raise click.UsageError(f"--words {words}: write numbers from 1 to {WORDS} separated by commas, like {USUAL}")
+    widths = sorted({*map(int, parts)})
     with warnings.catch_warnings():
         warnings.simplefilter("error", EnvironmentWarning)
         try:
@@ -58,10 +61,3 @@ def _compile(words: int, symmetry: bool) -> None:
         tell = compile_progress(progress)
         seconds = sum(compiled(loads, kernels, tell) for kernels in [Kernels(words), *by_orbits])
     print_result(f"states of {words} word{'s' if words > 1 else ''}: " + (f"{seconds:.1f} s" if seconds else "kept"))
-
-
-def _widths(text: str) -> list[int]:
-    parts = [part.strip() for part in text.split(",")]
-    if not all(re.fullmatch("[0-9]{1,3}", part) and 1 <= int(part) <= WORDS for part in parts):
-        raise click.UsageError(f"--words {text}: write numbers from 1 to {WORDS} separated by commas, like {USUAL}")
-    return sorted({*map(int, parts)})

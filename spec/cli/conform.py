@@ -7,27 +7,21 @@ import sys
 
 import click
 
-from spec.cli.options import AS_JSON, COUNT, MAX_STATES, single_value, system_options
+from spec.cli import options
 from spec.cli.running import specification_for, with_progress
 from spec.cli.streams import print_result
 
 
 @click.command(short_help="Compare SYSTEM step by step with Kafka's own classes.")
-@system_options
-@MAX_STATES
-@single_value("--per-class", type=COUNT, metavar="N", help="Follow N edges of each class instead of one.")
+@options.system_options
+@options.MAX_STATES
+@options.single_value(
+    "--per-class", type=options.COUNT, metavar="N", help="Follow N edges of each class instead of one."
+)
 @click.option("--every-edge", is_flag=True, help="Follow every edge: minutes for one broker.")
-@AS_JSON
+@options.AS_JSON
 def conform(
-    system: str,
-    settings: tuple[str, ...],
-    release: str | None,
-    switched_on: tuple[str, ...],
-    switched_off: tuple[str, ...],
-    max_states: int | None,
-    per_class: int | None,
-    every_edge: bool,
-    as_json: bool,
+    chosen: options.SystemOptions, max_states: int | None, per_class: int | None, every_edge: bool, as_json: bool
 ) -> None:
     """Follow paths of SYSTEM on a release's real KafkaControllers, step by step: `controller` one ZooKeeper request
     at a time, `partitions` one batch of requests at a time.
@@ -41,14 +35,14 @@ def conform(
     from spec.kafka.mapping import release_among
     from spec.kafka.mappings import mapping_of
 
-    mapping = mapping_of(system_named(system))
+    mapping = mapping_of(system_named(chosen.system))
     if every_edge and per_class is not None:
         raise click.UsageError("--per-class and --every-edge: --every-edge already follows all edges of a class")
-    run = release_among(release or list(mapping.system.releases)[-1], mapping.releases())
-    given = {each.partition("=")[0] for each in settings} | {*switched_on, *switched_off}
+    run = release_among(chosen.release or list(mapping.system.releases)[-1], mapping.releases())
+    given = {each.partition("=")[0] for each in chosen.settings} | {*chosen.switched_on, *chosen.switched_off}
     unless_given = {**mapping.driven, **mapping.corrected(run)}
     ours = [f"{name}={str(value).lower()}" for name, value in unless_given.items() if name not in given]
-    subject, _ = specification_for(system, run, (*ours, *settings), switched_on, switched_off)
+    subject, _ = specification_for(chosen._replace(release=run, settings=(*ours, *chosen.settings)))
     with mapping.kafka(run) as kafka:
         result = with_progress(
             compare,

@@ -58,9 +58,7 @@ def say(text: str) -> None:
 
 def differs(instance: PinnedInstance, engine: Engine | str, title: str) -> bool:
     """Explore an instance and print one line; returns whether it differs from its pin, or Spark ran no job.
-
-    Raises:
-        KeyboardInterrupt: the exploration was interrupted.
+    KeyboardInterrupt if the exploration was interrupted.
     """
     result = _decided(check(instance.specification(), engine=engine))
     jobs = "" if result.jobs is None else f", {result.jobs.levels} levels as Spark jobs"

@@ -25,10 +25,7 @@ NO_LEADER: Final = 12
 @single_value("--replicas", type=TEXT, required=True, metavar="1,2,3", help="The assigned replicas (AR), in order.")
 @single_value("--isr", required=True, metavar="2,3", help="The in-sync replicas, in order; '' for none.")
 @single_value(
-    "--live",
-    required=True,
-    metavar="1,2,3",
-    help="The live brokers, including those shutting down; '' for none.",
+    "--live", required=True, metavar="1,2,3", help="The live brokers, including those shutting down; '' for none."
 )
 @click.option("--unclean", is_flag=True, help="Permit electing a replica outside the ISR (strategy offline).")
 @single_value("--shutting-down", metavar="2", help="The live brokers that are shutting down.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from spec.cli.options import COUNT, OUTPUT, OWN, single_value, system_options
+from spec.cli import options
 from spec.cli.output import form_of, write_output
 from spec.cli.running import blaming_author, read_run, specification_for
 from spec.cli.streams import print_note, print_result
@@ -19,27 +19,23 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Write or serve a page for stepping through SYSTEM or a saved trace.")
-@system_options
-@single_value(
+@options.system_options
+@options.single_value(
     "--states",
-    type=COUNT,
+    type=options.COUNT,
     metavar="N",
     help="How many states the page has, nearest to its start first; default: 1,000.",
 )
-@OWN
-@OUTPUT
+@options.OWN
+@options.OUTPUT
 @click.option(
     "--serve", is_flag=True, help="Serve a page with every state, to this machine alone, instead of writing one."
 )
-@single_value(
+@options.single_value(
     "--port", type=click.IntRange(1, 65535), metavar="N", help="With --serve: the port; default: any free one."
 )
 def explore(
-    system: str,
-    settings: tuple[str, ...],
-    release: str | None,
-    switched_on: tuple[str, ...],
-    switched_off: tuple[str, ...],
+    chosen: options.SystemOptions,
     states: int | None,
     own: str | None,
     output: Path | None,
@@ -65,15 +61,17 @@ def explore(
     if not serve:
         form_of(output, None, ("html",))
     followed: Validation | None = None
-    if system.endswith(".json"):
-        if settings or switched_on or switched_off or release is not None:
-            raise click.UsageError(f"{system}: a trace contains its constants; leave those options out")
-        followed, replay, _ = read_run(Path(system), own)
+    if chosen.system.endswith(".json"):
+        if chosen != options.SystemOptions(chosen.system):
+            raise click.UsageError(f"{chosen.system}: a trace contains its constants; leave those options out")
+        followed, replay, _ = read_run(Path(chosen.system), own)
         subject = replay.model.specification
     elif own is not None:
-        raise click.UsageError(f"--spec is for a trace in a file, whose name ends with .json, not for {system}")
+        raise click.UsageError(
+            f"--spec is for a trace in a file, whose name ends with .json, not for {chosen.system}"
+        )
     else:
-        subject, _ = specification_for(system, release, settings, switched_on, switched_off)
+        subject, _ = specification_for(chosen)
     with blaming_author(subject):
         model = model_of_system(subject) if followed is None else model_of_trace(followed)
         page = None if serve else embedded(model, MOST if states is None else states)

@@ -13,9 +13,15 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from spec.cli.streams import Unwritable
-from spec.language.errors import AssumptionViolated, EnvironmentFailed, SpecificationError, UsageError
-from spec.language.escapes import escaped
-from spec.language.extras import EXTRAS, how_to_install
+from spec.language.errors import (
+    EXTRAS,
+    AssumptionViolated,
+    EnvironmentFailed,
+    SpecificationError,
+    UsageError,
+    escaped,
+    how_to_install,
+)
 
 if TYPE_CHECKING:  # a mistake should be reported before the engines are loaded
     from spec.checking.model import EvaluationFailed

@@ -1,19 +1,17 @@
-"""Types of options, and the options that several commands share."""
+"""Types of options, the options that several commands share, and the records in which commands take them."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Iterable
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import click
 
-from spec.cli.terminal import COLOURS
-
-if TYPE_CHECKING:
-    from spec.cli.terminal import Colours
+from spec.cli.streams import COLOURS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -175,16 +173,12 @@ JUNIT = single_value(
 BRIEF = click.option("--brief", is_flag=True, help="Print traces in brief: fold steps that need not be followed.")
 
 
-def _keep_colours(context: click.Context, option: click.Parameter, colours: Colours) -> None:
-    context.meta["colours"] = colours
-
-
 COLOUR = single_value(
     "--color",
     type=click.Choice(COLOURS, case_sensitive=False),
     default="auto",
     expose_value=False,
-    callback=_keep_colours,
+    callback=lambda context, option, colours: context.meta.update(colours=colours),
     help="Colour the report; `auto` colours it on a terminal.",
 )
 OWN = single_value(
@@ -202,8 +196,55 @@ NO_FOLDS = click.option(
 DEADLOCK = click.option("--deadlock", is_flag=True, help="Report a state without an enabled action as an error.")
 
 
+# Records: a command takes its options in one, instead of a parameter for each.
+
+
+class SystemOptions(NamedTuple):
+    """The name of a system, and what sets its constants."""
+
+    system: str
+    settings: tuple[str, ...] = ()
+    release: str | None = None
+    switched_on: tuple[str, ...] = ()
+    switched_off: tuple[str, ...] = ()
+
+
+class SearchOptions(NamedTuple):
+    """The engine, and what limits it."""
+
+    engine: str
+    driver_level: int | None
+    workers: int | None
+    memory: int | None
+    max_states: int | None
+    max_depth: int | None
+
+
+class OutputOptions(NamedTuple):
+    """How a result is shown, and where its traces are kept."""
+
+    brief: bool
+    as_json: bool
+    trace: Path | None
+
+
+def gathered(**records: Any) -> Callable[[Command], Command]:
+    """By parameter of the command, the record in which it takes the options that the record's fields name."""
+
+    def decorate(command: Command) -> Command:
+        @wraps(command)
+        def run(**given: Any) -> Any:
+            made = {name: cls(**{field: given.pop(field) for field in cls._fields}) for name, cls in records.items()}
+            return command(**made, **given)
+
+        return run  # type: ignore[return-value]
+
+    return decorate
+
+
 def system_options(command: Command) -> Command:
-    """Add the argument and options that name a system and its constants to a command."""
+    """Add the argument and options of `SystemOptions` to a command, which takes them as `chosen`."""
+    command = gathered(chosen=SystemOptions)(command)
     for option in reversed(
         [
             click.argument("system", type=TEXT),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -12,16 +13,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 import click
 
+from spec.cli.options import OutputOptions
 from spec.cli.running import blaming_author
-from spec.cli.streams import print_note, print_result, printing_to_stderr
-from spec.cli.terminal import for_stream
-from spec.language.naming import one_meant
+from spec.cli.streams import for_stream, print_note, print_result, printing_to_stderr
+from spec.language.errors import one_meant
 from spec.systems import SYSTEMS
 
 if TYPE_CHECKING:
     from spec.checking import Result, Trace
     from spec.checking.simulation import Simulation
-    from spec.checking.traces.lines import Line
+    from spec.checking.traces.trace import Line
     from spec.language import Specification
 
 Found = TypeVar("Found", "Result", "Simulation")
@@ -40,10 +41,8 @@ MARKUP: Final = ("svg", "graphml", "html")
 
 
 def write_each(*writes: Callable[[], None]) -> None:
-    """Write files after the result was printed, each even if others fail.
-
-    Raises:
-        SystemExit: a file could not be written, which is reported.
+    """Write files after the result was printed, each even if others fail; SystemExit if a file could not be written,
+    which is reported.
     """
     from spec.cli.failures import ENVIRONMENT, Failure
 
@@ -60,11 +59,7 @@ def write_each(*writes: Callable[[], None]) -> None:
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """A context for writing a file after the result was printed.
-
-    Raises:
-        Failure: the file cannot be written.
-    """
+    """A context for writing a file after the result was printed; Failure if the file cannot be written."""
     from spec.cli.failures import ENVIRONMENT, Failure
 
     try:
@@ -89,14 +84,19 @@ def lines_of(result: Result | Simulation, subject: Specification, brief: bool) -
         return [*result.lines(lambda trace: in_brief(subject, trace))]
 
 
-def with_known_anomalies(result: Found) -> Found:
-    """A result with the atlas rows that its counterexamples show."""
-    if not result.counterexamples or result.system not in SYSTEMS:
-        return result
-    from spec.atlas.anomalies import known_in
+def print_found(result: Found, subject: Specification, output: OutputOptions) -> Found:
+    """Print a result with the rows of the atlas that its counterexamples show, and return it with them."""
+    if result.counterexamples and result.system in SYSTEMS:
+        from spec.atlas.anomalies import known_in
 
-    with printing_to_stderr():
-        return replace(result, known=known_in(result))
+        with printing_to_stderr():
+            result = replace(result, known=known_in(result))
+    if output.as_json:
+        print_result(json.dumps(result.to_json()))
+        note_interruption(result)
+    else:
+        print_lines(lines_of(result, subject, output.brief))
+    return result
 
 
 def print_lines(lines: Iterable[Line]) -> None:
@@ -116,11 +116,7 @@ def require_writable_trace(trace: Path | None, subject: Specification) -> None:
 
 
 def write_traces(
-    place: Path | None,
-    result: Result | Simulation,
-    subject: Specification,
-    system: str,
-    what: str = "counterexample",
+    place: Path | None, result: Result | Simulation, subject: Specification, system: str, what: str = "counterexample"
 ) -> None:
     """Write the first trace to a file, or every trace into a directory, under the name of its property.
 
@@ -162,10 +158,8 @@ def require_writable_output(output: Path | None) -> None:
 
 
 def form_of(output: Path | None, form: str | None, forms: Sequence[str]) -> str:
-    """The format to write: the one that was asked for, or that the file's name ends with, or else the first one.
-
-    Raises:
-        UsageError: the file cannot be written, its name ends as in another format, or a terminal would show markup.
+    """The format to write: the one that was asked for, or that the file's name ends with, or else the first one;
+    UsageError if the file cannot be written, its name ends as in another format, or a terminal would show markup.
     """
     require_writable_output(output)
     ending = "" if output is None else output.suffix.lower()

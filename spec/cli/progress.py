@@ -16,7 +16,7 @@ from typing import Any, TextIO
 from spec.checking.exploration import Statistics
 from spec.checking.machine.memory import MemoryGauge
 from spec.checking.simulation import SimulationStatistics
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 
 BAR = 10
 """Columns of the bar on a terminal."""
@@ -63,7 +63,10 @@ class Progress:
             if statistics.doing != self._doing:
                 self._doing = statistics.doing
                 if self._doing:
-                    self._say(escaped(self._doing))
+                    if self._console is not None:
+                        self._console.print(escaped(self._doing))
+                    else:
+                        print(escaped(self._doing), file=self.stream, flush=True)
             if now < self._next:
                 return
             self._shown = True
@@ -73,13 +76,6 @@ class Progress:
             else:
                 self._next = now + self.every
                 self._print(statistics)
-
-    def _say(self, doing: str) -> None:
-        """Print the current activity on its own line at once, so that a person knows why to wait."""
-        if self._console is not None:
-            self._console.print(doing)
-        else:
-            print(doing, file=self.stream, flush=True)
 
     def _print(self, statistics: Statistics | SimulationStatistics) -> None:
         """Print a line, unless only time has passed since the last one, or it would say again what is being done."""

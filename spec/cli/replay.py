@@ -1,4 +1,8 @@
-"""`kafkaspec replay`: replay a scenario, follow or print a saved trace, replay an anomaly on real brokers."""
+"""`kafkaspec replay` and `kafkaspec explain`: what happens in a scenario, a saved trace or an anomaly, and why.
+
+`replay` replays a scenario, follows or prints a saved trace, or replays an anomaly on real brokers. `explain` says
+why an action can or cannot happen in a state of a saved trace (`spec.checking.traces.explain`).
+"""
 
 from __future__ import annotations
 
@@ -10,39 +14,43 @@ from typing import NoReturn
 
 import click
 
-from spec.cli.options import AS_JSON, COLOUR, OWN, TEXT, Place, readable, single_value
+from spec.cli import options
 from spec.cli.output import print_lines, require_writable_output, writing
 from spec.cli.running import blaming_author, read_run, replay_trace, run_check
 from spec.cli.streams import print_result
 
 
 @click.command(short_help="Replay a scenario, a saved trace, or an anomaly on real brokers.")
-@click.argument("what", required=False, type=TEXT, metavar="[SCENARIO|FILE|ID]")
-@single_value(
-    "--on", "release", type=TEXT, metavar="R", help="The release of Kafka on which to replay ID, such as 3.9.1."
+@click.argument("what", required=False, type=options.TEXT, metavar="[SCENARIO|FILE|ID]")
+@options.single_value(
+    "--on",
+    "release",
+    type=options.TEXT,
+    metavar="R",
+    help="The release of Kafka on which to replay ID, such as 3.9.1.",
 )
-@single_value(
+@options.single_value(
     "--afterwards",
     type=click.FloatRange(min=0, max=3600),
     metavar="SECONDS",
     help="How long the brokers must stay quiet after the last step; default: 10.",
 )
-@single_value(
+@options.single_value(
     "--format",
     "form",
     type=click.Choice(["text", "brief", "python"], case_sensitive=False),
     help="Print the trace in FILE: in full, in brief, or as a program that takes its steps.",
 )
-@single_value(
+@options.single_value(
     "--trace",
-    type=Place(dir_okay=False, path_type=Path),
-    callback=readable,
+    type=options.Place(dir_okay=False, path_type=Path),
+    callback=options.readable,
     metavar="FILE",
     help="Write the scenario as a trace to FILE.itf.json, for drawing or stepping through it.",
 )
-@OWN
-@COLOUR
-@AS_JSON
+@options.OWN
+@options.COLOUR
+@options.AS_JSON
 def replay(
     what: str | None,
     release: str | None,
@@ -85,7 +93,11 @@ def replay(
         if release is not None or afterwards is not None:
             raise click.UsageError("--on and --afterwards are for an anomaly, not for a trace in a file")
         if form is None:
-            _follow(Path(what), own, as_json)
+            from spec.checking.traces.validate import validate
+
+            followed = replay_trace(Path(what), own, validate)
+            print_result(json.dumps(followed.to_json()) if as_json else str(followed))
+            sys.exit(followed.exit_code)
         if as_json:
             raise click.UsageError("--format and --json: choose one form for the trace")
         _print(Path(what), own, form)
@@ -124,7 +136,7 @@ def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: boo
     """Replay a scenario, print what happens, keep it as a trace if requested, and exit."""
     from spec.atlas.anomalies import anomalies_meant
     from spec.checking.result import EXIT_CODES
-    from spec.checking.traces.lines import Line
+    from spec.checking.traces.trace import Line
     from spec.cli.failures import USAGE, Failure
     from spec.scenarios import scenario_at
     from spec.scenarios.transcript import (
@@ -164,15 +176,6 @@ def _print_scenario(name: str, trace: Path | None, own: str | None, as_json: boo
     sys.exit(0)
 
 
-def _follow(path: Path, own: str | None, as_json: bool) -> NoReturn:
-    """Follow the trace in a file, print the outcome, and exit."""
-    from spec.checking.traces.validate import validate
-
-    followed = replay_trace(path, own, validate)
-    print_result(json.dumps(followed.to_json()) if as_json else str(followed))
-    sys.exit(followed.exit_code)
-
-
 def _print(path: Path, own: str | None, form: str) -> NoReturn:
     """Print the trace in a file in this form, and exit."""
     followed, replay, trace = read_run(path, own)
@@ -190,3 +193,46 @@ def _print(path: Path, own: str | None, form: str) -> NoReturn:
             lines = [*(trace if form == "text" else brief(subject, trace)).lines()]
         print_lines(lines)
     sys.exit(followed.exit_code)
+
+
+# Explanations of a state.
+
+
+@click.command(short_help="Explain which actions can happen in a state of a saved trace, and why others cannot.")
+@click.argument("file", type=options.PLACE)
+@options.single_value(
+    "--step",
+    "state",
+    type=options.COUNT,
+    metavar="N",
+    help="The number of the state in the trace; default: the last.",
+)
+@options.single_value(
+    "--action", type=options.TEXT, metavar="NAME", help="Only this action, with everything it read."
+)
+@click.option(
+    "--set", "parameters", multiple=True, metavar="NAME=VALUE", help="Only with this parameter; may be repeated."
+)
+@options.OWN
+@options.COLOUR
+@options.AS_JSON
+def explain(
+    file: Path, state: int | None, action: str | None, parameters: tuple[str, ...], own: str | None, as_json: bool
+) -> None:
+    """Explain a state of the trace in FILE, which `check --trace FILE.itf.json` wrote: list the actions that can
+    happen there.
+
+    For each action that cannot, name the guard that refuses it and its line; with --action, also the values it had
+    read by then.
+    """
+    from spec.checking.traces.explain import explain as explanation
+
+    given = dict(each.partition("=")[::2] for each in parameters)
+    wrong = next((each for each in parameters if "=" not in each), None)
+    if wrong is not None:
+        raise click.UsageError(f"--set {wrong}: write it as NAME=VALUE")
+    found = replay_trace(file, own, explanation, state=state, action=action, parameters=given)
+    if as_json:
+        print_result(json.dumps(found.to_json()))
+    else:
+        print_lines(found.lines())

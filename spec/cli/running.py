@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from spec.cli.options import SearchOptions, SystemOptions
 from spec.cli.streams import print_result, printing_to_stderr
 from spec.language.errors import UsageError
 
@@ -24,22 +25,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def specification_for(
-    system: str,
-    release: str | None,
-    settings: tuple[str, ...],
-    switched_on: tuple[str, ...],
-    switched_off: tuple[str, ...],
-) -> tuple[Specification, str | None]:
+def specification_for(chosen: SystemOptions) -> tuple[Specification, str | None]:
     """The specification that the options name, and the full name of the release."""
     from spec.atlas.loading import answering_for, specification, system_named
     from spec.by_release import release_named
 
     with printing_to_stderr():
-        cls = system_named(system)
+        cls = system_named(chosen.system)
     with printing_to_stderr(), answering_for(cls):
-        subject = specification(cls, release, settings, switched_on, switched_off)
-    return subject, None if release is None else release_named(release, cls.releases)
+        subject = specification(cls, chosen.release, chosen.settings, chosen.switched_on, chosen.switched_off)
+    return subject, None if chosen.release is None else release_named(chosen.release, cls.releases)
 
 
 def run_check(subject: Specification, **options: Any) -> Result:
@@ -70,28 +65,17 @@ def reporting_kept_run(run_dir: Path | None) -> Iterator[None]:
         raise Failure(f"interrupted; {kept_note(run_dir) if run_dir else 'nothing was kept'}", INTERRUPTED) from None
 
 
-def engine_named(
-    name: str,
-    workers: int | None,
-    memory: int | None,
-    run_dir: Path | None = None,
-    resume: Path | None = None,
-    driver_level: int | None = None,
-) -> Engine:
-    """The engine of this name.
-
-    Raises:
-        UsageError: the engine has no such option.
-    """
+def engine_of(search: SearchOptions, run_dir: Path | None = None, resume: Path | None = None) -> Engine:
+    """The engine that these options name; UsageError if the engine has no such option."""
     if run_dir is not None and resume is not None and run_dir.resolve() != resume.resolve():
         raise click.UsageError("--run-dir and --resume name different directories; a resumed run stays where it is")
-    if driver_level is not None and name != "spark":
+    if search.driver_level is not None and search.engine != "spark":
         raise click.UsageError("--driver-level is for the Spark engine; add --engine spark")
     from spec.checking.engines import engine_class
 
-    engine = engine_class(name)
-    if name != "reference":
-        engine = engine if driver_level is None else partial(engine, driver_level=driver_level)
+    engine, workers, memory = engine_class(search.engine), search.workers, search.memory
+    if search.engine != "reference":
+        engine = engine if search.driver_level is None else partial(engine, driver_level=search.driver_level)
         return engine(workers=workers, memory=memory, run_dir=resume or run_dir, resume=resume is not None)
     for option, value in (("--run-dir", run_dir), ("--resume", resume)):
         if value is not None:
@@ -112,7 +96,7 @@ def replay_trace(path: Path, own: str | None, ask: Callable[..., T], **options: 
     except UsageError as refused:
         raise UsageError(f"{path}: {refused}") from None
     settings = tuple(f"{name}={value}" for name, value in recorded.settings.items())
-    subject, _ = specification_for(system, None, settings, (), ())
+    subject, _ = specification_for(SystemOptions(system, settings))
     with blaming_author(subject):
         return ask(replace(recorded, system=system), subject, **options)
 

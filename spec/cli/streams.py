@@ -9,7 +9,10 @@ and child processes) goes to stderr (`printing_to_stderr`). Then the result is p
 
 Stderr is for a person who watches. If it is full or closed, nobody watches, and nothing changes: stdout still gets
 the verdict. Characters that a stream cannot encode, or that a terminal would obey, are written as their escapes
-(`spec.language.escapes`).
+(`spec.language.errors`).
+
+On a terminal a report is wrapped at words to its width, with colours for the most important lines. In a file or a
+pipe it is neither wrapped nor coloured. The environment variable NO_COLOR turns colours off (no-color.org).
 """
 
 from __future__ import annotations
@@ -20,18 +23,23 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from types import TracebackType
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Final, Literal, TextIO
 
 import click
 
-from spec.language.errors import EnvironmentWarning
-from spec.language.escapes import escaped, escaped_lines
+from spec.language.errors import EnvironmentWarning, escaped, escaped_lines
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
+    from rich.console import Console
+
+    from spec.checking.traces.trace import Kind, Line
+
+
+# Streams.
 
 
 class Unwritable(OSError):
@@ -119,14 +127,8 @@ def _text(raw: io.FileIO, like: TextIO | None) -> TextIO:
 
 
 def print_result(result: str, *, styled: bool = False) -> None:
-    """Write a result to stdout, or otherwise to stderr.
-
-    Args:
-        result: the text.
-        styled: whether it was made for this stdout (`spec.cli.terminal`); if not, control characters are escaped.
-
-    Raises:
-        Unwritable: stdout did not take all of it.
+    """Write a result to stdout, or otherwise to stderr; Unwritable if stdout did not take all of it. Unless it was
+    `styled` for this stdout, control characters are escaped.
     """
     text = result if styled else escaped_lines(result)
     try:
@@ -157,3 +159,54 @@ def printing_to_stderr() -> Iterator[None]:
         finally:
             os.dup2(kept, 1)
             os.close(kept)
+
+
+# A report on a terminal.
+
+
+Colours = Literal["auto", "always", "never"]
+COLOURS: Final[tuple[Colours, ...]] = ("auto", "always", "never")
+"""When to use colours: on a terminal, always, or never."""
+
+NARROWEST: Final = 40
+"""Reports are not wrapped for terminals with fewer columns: a trace would become a column of words."""
+
+STYLES: Final[Mapping[Kind, str]] = {
+    "plain": "",
+    "good": "green",
+    "bad": "red",
+    "unsure": "yellow",
+    "breaks": "bold red",
+    "view": "cyan",
+    "step": "bold",
+    "value": "dim",
+}
+
+
+def for_stream(lines: Iterable[Line], stream: TextIO, colours: Colours = "auto") -> str:
+    """A report in the form for a stream."""
+    if not stream.isatty() and colours != "always":
+        return "\n".join(map(str, lines))
+    from rich.console import Console
+    from rich.text import Text
+
+    system: Literal["auto", "standard"] | None = "standard" if colours == "always" else "auto"
+    if colours == "never" or (colours == "auto" and os.environ.get("NO_COLOR")):
+        system = None
+    console = Console(file=stream, color_system=system, no_color=False)
+    with console.capture() as shown:
+        for line in lines:
+            console.print(Text(_wrapped(line, console), STYLES[line.kind]), soft_wrap=True)
+    return shown.get().removesuffix("\n")
+
+
+def _wrapped(line: Line, console: Console) -> str:
+    """A line wrapped to the terminal's width, except for longer words."""
+    if not console.file.isatty() or console.width < NARROWEST:
+        return str(line)
+    from rich.text import Text
+
+    before = escaped(line.before)
+    indent = len(before)
+    parts = Text(escaped(line.words), overflow="ignore").wrap(console, console.width - indent)
+    return before + f"\n{' ' * indent}".join(part.plain.rstrip() for part in parts)

@@ -86,14 +86,8 @@ class _Pool:
 
 
 def embedded(model: ExplorerModel, most: int = MOST) -> Explorer:
-    """The states to start from, those of the trace, and the states nearest to them, breadth first.
-
-    Args:
-        model: the model to explore.
-        most: the most states; those to start from and those of the trace are always included.
-
-    Raises:
-        EvaluationFailed: an action raised.
+    """The states to start from, those of the trace, and the states nearest to them, breadth first: at most `most`,
+    but always all of the first two. EvaluationFailed if an action raised.
     """
     numbers = {state: number for number, state in enumerate(dict.fromkeys((*model.begins, *model.states)))}
     left, expansions = deque(numbers), dict[Values, list[Transition]]()
@@ -122,22 +116,14 @@ def embedded(model: ExplorerModel, most: int = MOST) -> Explorer:
 
 
 def of_system(specification: Specification, most: int = MOST) -> Explorer:
-    """The states nearest to the initial ones, among those that a search reaches.
-
-    Raises:
-        EvaluationFailed: an action raised.
+    """The states nearest to the initial ones, among those that a search reaches; EvaluationFailed if an action
+    raised.
     """
     return embedded(model_of_system(specification), most)
 
 
 def of_trace(followed: Validation, most: int = MOST) -> Explorer:
-    """The states of a trace, and the nearest states that a search reaches. The trace may exceed bounds.
-
-    Args:
-        followed: a recorded trace that the specification has.
-        most: the most states; those of the trace are always included.
-
-    Raises:
-        EvaluationFailed: an action raised.
+    """The states of a trace, and the nearest states that a search reaches: at most `most`, but always all of the
+    trace, which may exceed bounds. EvaluationFailed if an action raised.
     """
     return embedded(model_of_trace(followed), most)

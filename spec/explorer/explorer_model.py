@@ -9,13 +9,11 @@ from functools import cached_property
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from spec.checking.model import Choice, Model, Transition
-from spec.checking.traces.drawings import captions, drawings_in
-from spec.checking.traces.lanes import SYSTEM, from_left_to_right
 from spec.checking.traces.paths import as_variables
+from spec.checking.traces.trace import SYSTEM, from_left_to_right
 from spec.checking.traces.validate import Validation
-from spec.checking.traces.view_sentences import sentences
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import fields_of, show
+from spec.checking.traces.views import captions, drawings_in, sentences
+from spec.checking.values.text import PLAIN, Spelling, fields_of, show
 from spec.language.cells import OutOfCell
 from spec.language.domains import LEFT_OUT
 from spec.language.specification import Specification
@@ -94,11 +92,7 @@ class ExplorerModel:
     # Data of one state.
 
     def steps_of(self, state: Values) -> list[Transition]:
-        """The steps of a state: those of a search, and those of the trace.
-
-        Raises:
-            EvaluationFailed: an action raised.
-        """
+        """The steps of a state: those of a search, and those of the trace; EvaluationFailed if an action raised."""
         steps = self.model.expand(state).steps
         missing = self._beyond.get(state, frozenset()) - {(step.action, step.instance) for step in steps}
         if missing:
@@ -109,10 +103,8 @@ class ExplorerModel:
 
     @cached_property
     def taken(self) -> list[int]:
-        """The index of the trace's step among the steps of each of its states but the last.
-
-        Raises:
-            EvaluationFailed: an action raised.
+        """The index of the trace's step among the steps of each of its states but the last; EvaluationFailed if an
+        action raised.
         """
         return [
             [(step.action, step.instance) for step in self.steps_of(state)].index(choice)
@@ -159,11 +151,7 @@ def model_of_system(specification: Specification) -> ExplorerModel:
 
 
 def model_of_trace(followed: Validation) -> ExplorerModel:
-    """A trace, which may exceed bounds, and the states around it.
-
-    Args:
-        followed: a recorded trace that the specification has.
-    """
+    """A recorded trace that the specification has, which may exceed bounds, and the states around it."""
     replay, trace = followed.replay, followed.trace
     assert replay is not None, "the specification has the trace"
     assert trace is not None, "a replayed trace is complete"

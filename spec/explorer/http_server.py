@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from socketserver import ThreadingTCPServer
@@ -21,8 +20,7 @@ from spec.checking.model import EvaluationFailed
 from spec.checking.states.packed_state import PackedState
 from spec.explorer.explorer_model import ExplorerModel
 from spec.explorer.page import as_json, page
-from spec.language.errors import OutOfDomain, UsageError
-from spec.language.escapes import escaped
+from spec.language.errors import OutOfDomain, UsageError, escaped
 from spec.language.state import Values
 
 LOOPBACK: Final = "127.0.0.1"
@@ -50,11 +48,8 @@ class ExplorerServer(ThreadingTCPServer):
     allow_reuse_address = True
 
     def __init__(self, model: ExplorerModel, port: int = 0):
-        """Listen on this port, or on a free one.
-
-        Raises:
-            UsageError: the port is not available.
-            EvaluationFailed: an action raised in a state of the trace.
+        """Listen on this port, or on a free one. UsageError if the port is not available, EvaluationFailed if an
+        action raised in a state of the trace.
         """
         self.model = model
         self.first_page = page(
@@ -97,9 +92,7 @@ class ExplorerServer(ThreadingTCPServer):
 
     def state(self, name: str) -> bytes | None:
         """The data of a state as JSON, with the changes of each step; None if there is no such state.
-
-        Raises:
-            EvaluationFailed: an action raised in the state.
+        EvaluationFailed if an action raised in the state.
         """
         with self._one_at_a_time:
             if name not in self._answers:
@@ -130,7 +123,9 @@ class ExplorerServer(ThreadingTCPServer):
             to = None if step.after is None else self._name(step.after)
             row: dict[str, Any] = model.enabled_step(state, step, to)._asdict()
             if step.after is not None:
-                row["values"] = _changed(values, model.values_of(step.after))
+                row["values"] = {
+                    name: value for name, value in model.values_of(step.after).items() if value != values[name]
+                }
                 row["views"] = model.sentences_of(step.after)
             exits.append(row)
         return {
@@ -139,10 +134,6 @@ class ExplorerServer(ThreadingTCPServer):
             "pictures": model.drawings_of(state),
             "exits": exits,
         }
-
-
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in after.items() if value != before[name]}
 
 
 class _RequestHandler(BaseHTTPRequestHandler):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
-from spec.language.escapes import escaped, in_markup
+from spec.language.errors import escaped, in_markup
 from spec.reports.webpage import fill_template
 
 

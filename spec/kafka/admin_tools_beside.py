@@ -183,33 +183,29 @@ class AdminToolsBeside:
         return {"tree": self._before, **action}
 
     def disagreements(self, action: Action, seen: Mapping[str, Any]) -> list[Disagreement]:
-        """Carry out an action that Kafka has carried out, and report the differences.
-
-        Args:
-            action: carried out by both.
-            seen: Kafka's answer.
-        """
+        """Carry out an action that Kafka has carried out and answered, and report the differences."""
         already = len(self._cluster.history)
         tree = {path: node[1] for path, node in seen["tree"].items()}
         try:
             getattr(self, f"_{action['do']}")(tree, **{name: it for name, it in action.items() if name != "do"})
-            refused = self._noted(already)
+            said = [str(each) for each in self._cluster.history[already:] if isinstance(each, Failed)]
+            refused = next((each for each in said if re.search(r"the (reassignment|election) is refused", each)), "")
         except ValueError as refusal:
             refused = str(refusal)
-        said = seen["printed"] if ANYTHING_RUNNING in seen["printed"] else ""
-        kafkas = " ".join([*(": ".join(each) for each in seen["refused"]), said])
+        printed = seen["printed"] if ANYTHING_RUNNING in seen["printed"] else ""
+        kafkas = " ".join([*(": ".join(each) for each in seen["refused"]), printed])
         kind, kafkas_kind = _kind(refused, OUR), _kind(kafkas.strip(), KAFKAS)
         if refused and kafkas_kind in (RACKS, MOVING):
             kind = kafkas_kind
+        ours = {
+            path: json.loads(data) if data else None
+            for path, data in self._tree().items()
+            if path.startswith(COMPARED)
+        }
         return [
             *different("refusal", kind, kafkas_kind),
-            *different("tree", self._comparable(_values(self._tree())), self._comparable(tree)),
+            *different("tree", self._comparable(ours), self._comparable(tree)),
         ]
-
-    def _noted(self, already: int) -> str:
-        """What a tool of ours says when it writes nothing; empty if it has written its node."""
-        said = [str(each) for each in self._cluster.history[already:] if isinstance(each, Failed)]
-        return next((each for each in said if re.search(r"the (reassignment|election) is refused", each)), "")
 
     def _comparable(self, tree: Mapping[ZkPath, Any]) -> dict[ZkPath, Any]:
         return {path: self._without_new_id(path, value) for path, value in tree.items() if path.startswith(COMPARED)}
@@ -273,7 +269,3 @@ class AdminToolsBeside:
 def _kind(refusal: str, side: int) -> str:
     """The kind of a refusal; its text if it is of none."""
     return next((kind for kind, patterns in KINDS.items() if re.search(patterns[side], refusal)), refusal)
-
-
-def _values(tree: Mapping[ZkPath, str]) -> dict[ZkPath, Any]:
-    return {path: json.loads(data) if data else None for path, data in tree.items() if path.startswith(COMPARED)}

@@ -14,14 +14,19 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from election.ids import BrokerId, ControllerEpoch
-from spec.checking.traces.notebook import NotebookDisplay
 from spec.checking.traces.replay import Replay
-from spec.checking.traces.trace import TraceStep
-from spec.kafka.broker_processes import BrokerProcess, LogLine, Processes, ZooKeeperProcess
-from spec.kafka.proxy import HeldRequest, Proxy
+from spec.checking.traces.trace import NotebookDisplay, TraceStep
+from spec.kafka.broker_processes import (
+    BrokerProcess,
+    LogLine,
+    Processes,
+    ZooKeeperOperator,
+    ZooKeeperProcess,
+    end_session,
+    watchers,
+)
+from spec.kafka.proxy import NOAUTH, HeldRequest, Notification, Proxy, ReplyFrame, RequestFrame
 from spec.kafka.script import OWN, SILENT, Script, actions_of, is_partial_step, steps_of_broker
-from spec.kafka.wire import NOAUTH, Notification, ReplyFrame, RequestFrame
-from spec.kafka.zookeeper_operator import ZooKeeperOperator, end_session, watchers
 from spec.language import Step
 from spec.language.errors import EnvironmentFailed
 from statemachines.controller.controller_process import ControllerProcess

@@ -15,11 +15,10 @@ from typing import Any
 
 from spec.checking.check import silent
 from spec.checking.exploration import OnProgress
-from spec.checking.graph.edge_coverage import EdgeCoverage, EdgePath, EdgeTours
+from spec.checking.graph.edge_coverage import EdgeCoverage, EdgeTours
 from spec.checking.model import Model, Path
-from spec.checking.traces.notebook import NotebookDisplay
 from spec.checking.traces.paths import trace_along
-from spec.checking.traces.trace import Trace
+from spec.checking.traces.trace import NotebookDisplay, Trace
 from spec.checking.values.text import jsonable, show
 from spec.kafka.divergences import DIVERGENCES, Divergence
 from spec.kafka.mapping import KafkaRun, PathTask, Response
@@ -172,7 +171,8 @@ class _ConformanceRun:
     def result(self) -> Conformance:
         """Compare everything."""
         began = monotonic()
-        for task, answer in self.kafka.runs(map(self._as_task, self.coverage)):
+        tasks = (self.mapping.task(path.states, path.choices, path.of) for path in self.coverage)
+        for task, answer in self.kafka.runs(tasks):
             self._judge(task, answer)
             self.on_progress(self.coverage.statistics())
         known = {of.id: edges for of, edges in self.coverage.edges.items() if isinstance(of, Divergence)}
@@ -197,10 +197,6 @@ class _ConformanceRun:
                 for each, times in sorted(self.found.values(), key=lambda found: found[0].length)
             ],
         )
-
-    def _as_task(self, path: EdgePath) -> PathTask:
-        task: PathTask = self.mapping.task(path.states, path.choices, path.of)
-        return task
 
     def _judge(self, task: PathTask, answer: Response) -> None:
         self.runs += 1

@@ -63,7 +63,9 @@ def decoded_leader_and_isr(fields: Sequence[Any]) -> LeaderAndIsr:
 
 def decoded_state(kind: Callable[..., Any], fields: Sequence[Any]) -> Any:
     """A request's state of one partition."""
-    state = kind(*(tuple(each) if isinstance(each, list) else each for each in fields))
+    topic, number, *others = fields
+    lists_as_tuples = (tuple(each) if isinstance(each, list) else each for each in others)
+    state = kind(TopicPartition(topic, number), *lists_as_tuples)
     if isinstance(state, LeaderAndIsrPartitionState):
         state = state._replace(leaderRecoveryState=LeaderRecoveryState(state.leaderRecoveryState))
     return state

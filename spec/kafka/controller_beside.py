@@ -243,9 +243,7 @@ class ControllerBeside(ScriptedCluster):
     def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
         """Carry out a command that Kafka has carried out, and report the differences.
 
-        Args:
-            command: carried out by both.
-            seen: the parts of Kafka's observed state that have changed.
+        `seen` has the parts of Kafka's observed state that have changed.
         """
         asked = self._kafkas_asked = seen["asked"]
         try:
@@ -463,8 +461,7 @@ class ControllerBeside(ScriptedCluster):
             state, stat = self.zookeeper.get(None, path)
             leader_epoch, version = state.leader_and_isr.leader_epoch, stat.version
         return AlterPartitionData(
-            partition.topic,
-            partition.partition,
+            partition,
             leader_epoch + leader_epoch_off,
             isr,
             LeaderRecoveryState(recovery if self.design.leader_recovery else 0),
@@ -481,16 +478,10 @@ class ControllerBeside(ScriptedCluster):
         """The next watch event; its watch is disarmed."""
         event = self.zookeeper.take(SESSION)
         if event is not None:
-            for watched in (
-                self._watches.values() if event.type is EventType.NodeDeleted else self._handle_notice(event)
-            ):
-                watched.pop(event.path, None)
+            fired = {EventType.NodeDeleted: ("data", "exist", "child"), EventType.NodeChildrenChanged: ("child",)}
+            for kind in fired.get(event.type, ("data", "exist")):
+                self._watches[kind].pop(event.path, None)
         return event
-
-    def _handle_notice(self, event: Event) -> Sequence[dict[ZkPath, None]]:
-        if event.type is EventType.NodeChildrenChanged:
-            return (self._watches["child"],)
-        return self._watches["data"], self._watches["exist"]
 
     def learn(self, request: ZkRequest, response: ZkResponse) -> None:
         """Record the client's watch, if the request set one. The client has now seen everything so far."""
@@ -658,8 +649,7 @@ def response_to(request: ControlRequest, errors: Mapping[str, int]) -> ControlRe
     if isinstance(request, UpdateMetadataRequest):
         return None
     partitions = tuple(
-        (partition, Errors(errors.get(str(partition), 0)))
-        for partition in (TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates)
+        (each.partition, Errors(errors.get(str(each.partition), 0))) for each in request.partitionStates
     )
     kind = LeaderAndIsrResponse if isinstance(request, LeaderAndIsrRequest) else StopReplicaResponse
     assert isinstance(request, LeaderAndIsrRequest | StopReplicaRequest)

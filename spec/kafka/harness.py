@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from spec.kafka.jars import releases
+from spec.kafka.java import SOURCES, sources_for
 from spec.kafka.java_process import JavaProcess
-from spec.kafka.java_sources import SOURCES, sources_for
 from spec.kafka.mapping import Observation, Response, release_among
 from spec.language.errors import UsageError
 from statemachines.releases import line_of
@@ -98,12 +98,10 @@ class Harness(JavaProcess):
         Raises:
             EnvironmentFailed: Java died, or does not answer.
         """
-        for task, answer in self.answers(tasks, _written):
+        for task, answer in self.answers(
+            tasks, lambda task: {"brokers": task.brokers, "outliving": task.outliving, "steps": list(task.steps)}
+        ):
             yield task, Response(answer["seen"], answer["error"] or "")
-
-
-def _written(task: Task) -> dict[str, Any]:
-    return {"brokers": task.brokers, "outliving": task.outliving, "steps": list(task.steps)}
 
 
 def _family(release: str) -> str | None:

@@ -7,8 +7,7 @@ repository of your own. Releases share the jars that they have in common.
     python -m spec.kafka.jars 3.9.1 org.apache.kafka:kafka_2.13:3.9.1 org.slf4j:slf4j-simple:1.7.36
 
 writes the lock file of a release: the first artifact with its dependencies, as Ivy resolves them, and the others
-without theirs. What
-changes and compiles the source of a release (`changes.py`) has a lock of its own,
+without theirs. What changes and compiles the source of a release (`patches.py`) has a lock of its own,
 `compiler/3.9.1`: the same with `org.scala-lang:scala-compiler:2.13.15 org.apache.kafka:kafka_2.13:3.9.1:sources`.
 """
 
@@ -30,8 +29,7 @@ from typing import Final, NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from spec.kafka.java import BRIEFLY, java
-from spec.language.errors import EnvironmentFailed, UsageError
-from spec.language.extras import require
+from spec.language.errors import EnvironmentFailed, UsageError, require
 
 LOCKS: Final = Path(__file__).parent / "locks"
 SETTINGS: Final = "KAFKASPEC_IVYSETTINGS"

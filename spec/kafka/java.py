@@ -1,4 +1,4 @@
-"""The Java that runs Kafka's classes: where it is, and whether its version is sufficient."""
+"""The Java that runs Kafka's classes, and our Java files that apply to a release of Kafka."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from spec.language.errors import UsageError
+from statemachines.releases import Release, line_of
 
 OLDEST = 17
 """The oldest sufficient Java; Spark needs the same."""
@@ -81,3 +82,34 @@ def _version_of(home: Path) -> str | None:
         return None
     found = re.search(r'version "([0-9][^"]*)"', said.stderr)
     return found[1] if found else None
+
+
+# Our files.
+
+SOURCES: Final = Path(__file__).parent / "java"
+"""The folder of all Java files."""
+
+
+def sources_for(release: str, folder: Path, common: Path | None = None) -> list[Path]:
+    """The files in a folder that apply to a release.
+
+    Its subfolders are named `from-X` after the first release that they apply to. Of files with one name, a release
+    has the one from the newest folder not newer than itself.
+
+    Args:
+        release: of Kafka.
+        folder: contains the `from-X` folders.
+        common: a folder of files for every release, each overridden by a file of the same name.
+
+    Raises:
+        UnknownRelease: there is no such release of Kafka.
+    """
+    roots = {Release(root.name.removeprefix("from-")): root for root in folder.glob("from-*")}
+    line = Release(line_of(release))
+    meant = [roots[since] for since in sorted(roots) if since <= line]
+    files = {
+        source.relative_to(root): source
+        for root in ([common, *meant] if common else meant)
+        for source in root.rglob("*.java")
+    }
+    return sorted(files.values())

@@ -8,6 +8,8 @@ the session timeout must be long enough. The server's frames pass at once.
         reply = await held.release()         # it has been answered; the broker has the answer
         await (await proxy.next_held()).refuse(NOAUTH)     # the broker has this answer, and the server no request
         await (await proxy.next_held()).lose()             # the server has answered, and the broker no connection
+
+Frames are those of `statemachines.zookeeper.frames`; here are the parts of them that a proxy inspects.
 """
 
 from __future__ import annotations
@@ -16,10 +18,110 @@ import asyncio
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from enum import Enum
-from typing import Self, TypeAlias
+from typing import Final, NamedTuple, Self, TypeAlias
 
-from spec.kafka.wire import Notification, ReplyFrame, RequestFrame, next_frame, refused, xid_of
-from statemachines.zookeeper.frames import Greeting, Opcode, Xid, framed, granted
+from statemachines.zookeeper import frames
+from statemachines.zookeeper.frames import HEAD, Greeting, Jute, Opcode, Xid, framed, granted, read_answer, read_event
+from statemachines.zookeeper.server import Code, Multi
+
+# What is inspected.
+
+NOAUTH: Final = -102
+"""ZooKeeper's code for a request that an ACL forbids."""
+LARGEST: Final = 64 << 20
+"""The longest frame in bytes. A greater length is invalid."""
+
+
+async def next_frame(stream: asyncio.StreamReader) -> bytes | None:
+    """The next frame without its length; None at the end of the connection, or if the length is invalid."""
+    try:
+        size = int.from_bytes(await stream.readexactly(4), signed=True)
+        return await stream.readexactly(size) if 0 <= size <= LARGEST else None
+    except (asyncio.IncompleteReadError, ConnectionError):
+        return None
+
+
+def refused(xid: int, error: int) -> bytes:
+    """The reply to a request of this number with nothing but an error, one of ZooKeeper's codes."""
+    return HEAD.pack(xid, 0, error)
+
+
+def xid_of(content: bytes) -> int:
+    """The number of a request, a reply or a notification."""
+    return Jute(content).integer()
+
+
+class RequestFrame(NamedTuple):
+    """The inspected parts of a request."""
+
+    xid: int
+    operation: str
+    """A name of `Opcode`; the number if there is no name."""
+    path: str = ""
+    """For a multi, the path of its last operation; empty if there is none."""
+    watch: bool = False
+    parts: tuple[str, ...] = ()
+    """The operations of a multi."""
+
+    @classmethod
+    def parse(cls, content: bytes) -> RequestFrame:
+        """The request in a frame.
+
+        Raises:
+            ValueError: the frame is too short.
+        """
+        xid, opcode, request, kinds = frames.RequestFrame.parse(content)
+        operation = Opcode(opcode).name if opcode in list(Opcode) else f"request {opcode}"
+        if isinstance(request, Multi):
+            parts = tuple(f"{kind.name} {each.path}" for kind, each in zip(kinds, request.operations, strict=True))
+            return cls(xid, operation, request.operations[-1].path if parts else "", parts=parts)
+        return cls(xid, operation, getattr(request, "path", ""), getattr(request, "watch", False))
+
+    def __str__(self) -> str:
+        if self.parts:
+            return f"{self.operation}: {', '.join(self.parts)}"
+        return " ".join([self.operation, *filter(None, [self.path, "with a watch" if self.watch else ""])])
+
+
+class ReplyFrame(NamedTuple):
+    """The inspected parts of a reply."""
+
+    xid: int
+    zxid: int
+    error: int
+    """ZooKeeper's code, 0 for none. If an operation of a multi failed, its code."""
+
+    @classmethod
+    def parse(cls, content: bytes, multi: bool = False) -> ReplyFrame:
+        """The reply in a frame. The code of a `multi` is the first of its operations' codes; its own is always 0."""
+        xid, zxid, error = HEAD.unpack_from(content)
+        if multi and not error:
+            results = read_answer(Opcode.multi, Jute(content, HEAD.size))
+            error = next((each for each in results if isinstance(each, Code) and each not in NO_CAUSE), 0)
+        return cls(xid, zxid, error)
+
+
+NO_CAUSE: Final = (Code.OK, Code.RUNTIMEINCONSISTENCY)
+"""The codes of operations that were not the cause, in a multi that failed."""
+
+
+class Notification(NamedTuple):
+    """A watch notification."""
+
+    event: str
+    path: str
+
+    @classmethod
+    def parse(cls, content: bytes) -> Notification:
+        """The notification in a frame."""
+        event = read_event(0, Jute(content, HEAD.size))
+        return cls(event.type.name, event.path)
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.path}"
+
+
+# The proxy.
 
 Address: TypeAlias = tuple[str, int]
 """A host and its port."""

@@ -15,8 +15,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from spec.kafka.java import SOURCES, sources_for
 from spec.kafka.java_process import JavaProcess
-from spec.kafka.java_sources import SOURCES, sources_for
 
 SHARED: Final = tuple(
     SOURCES / "common" / "kafkaspec" / f"{name}.java" for name in ("Configuration", "Fields", "Json")

@@ -25,7 +25,7 @@ from spec.by_release import release_named
 from spec.checking import Result, check
 from spec.checking.traces.replay import Replay
 from spec.kafka.jars import releases
-from spec.kafka.wire import RequestFrame
+from spec.kafka.proxy import RequestFrame
 from spec.language import Step
 from spec.language.errors import UsageError
 from spec.language.specification import Specification

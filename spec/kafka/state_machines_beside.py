@@ -40,7 +40,7 @@ from spec.kafka.control_values import (
     of_context,
     parsed,
 )
-from spec.kafka.java_sources import SOURCES, sources_for
+from spec.kafka.java import SOURCES, sources_for
 from spec.kafka.pure import SHARED, PureCalls, protocol
 from spec.kafka.scripted_cluster import (
     ControlCommand,
@@ -172,9 +172,7 @@ class StateMachinesBeside(ScriptedCluster):
     def disagreements(self, command: ControlCommand, seen: Mapping[str, Any]) -> list[Disagreement]:
         """Carry out a command that Kafka has carried out, and report the differences.
 
-        Args:
-            command: carried out by both.
-            seen: the parts of Kafka's observed state that have changed.
+        `seen` has the parts of Kafka's observed state that have changed.
         """
         self.kafkas |= {name: DECODED[name](value) for name, value in seen.items() if name in DECODED}
         self.log.clear()

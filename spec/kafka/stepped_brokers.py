@@ -23,7 +23,7 @@ from statemachines.broker.alter_partition_manager import AlterPartitionManager
 from statemachines.broker.broker import Broker
 from statemachines.broker.data_plane import Exchange, Halted, Settings
 from statemachines.broker.hosted_partition import HostedPartition
-from statemachines.broker.partition import NEVER, Milliseconds, RemoteReplica
+from statemachines.broker.partition import NEVER, Milliseconds
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.controller.alter_partition import AlterPartitionOutcome, AlterPartitionResponse
 from statemachines.controller.control_design import ControlDesign
@@ -34,7 +34,8 @@ from statemachines.messages.control_requests import (
     UpdateMetadataRequest,
 )
 from statemachines.messages.errors import Errors
-from statemachines.messages.fetch import (
+from statemachines.messages.leader_and_isr import LeaderAndIsr
+from statemachines.messages.records import (
     EpochAnswer,
     EpochQuestion,
     FetchedPartition,
@@ -44,9 +45,8 @@ from statemachines.messages.fetch import (
     OffsetQuestion,
     PartitionAnswer,
     PartitionQuestion,
+    Produced,
 )
-from statemachines.messages.leader_and_isr import LeaderAndIsr
-from statemachines.messages.produce import Produced
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.releases import Release
@@ -185,7 +185,7 @@ class SteppedBrokers:
         its = self._brokers[broker]
         its.handle(UpdateMetadataRequest(0, controller_epoch, -1, (), tuple(live)))
         state = LeaderAndIsrPartitionState(
-            *T0,
+            T0,
             controller_epoch,
             given["leader"],
             given["leader_epoch"],
@@ -383,7 +383,14 @@ class SteppedBrokers:
         if isinstance(broker.isr_changes, AlterPartitionManager):
             flight = broker.isr_changes.state.in_flight
             waits = flight is not None and broker.broker not in self._backing_off
-            its["isr_requests"] = [_asked(each) for each in flight.request.partitions] if flight and waits else []
+            its["isr_requests"] = [
+                {
+                    "isr": sorted(each.newIsr),
+                    "leader_epoch": each.leaderEpoch,
+                    "partition_epoch": each.partitionEpoch,
+                }
+                for each in (flight.request.partitions if flight and waits else ())
+            ]
         produced = self._produced[broker.broker]
         its["waiting"] = [each.value for each in produced if not each.acknowledged and each.error is None]
         done = [each for each in produced if each.acknowledged or each.error is not None]
@@ -403,7 +410,15 @@ class SteppedBrokers:
         if leads:
             its["partition_epoch"] = hosted.partition_epoch
             followers = broker.data_plane.partitions[T0].followers
-            its["remote_replicas"] = {str(each.broker): _of_remote(each) for each in sorted(followers)}
+            its["remote_replicas"] = {
+                str(each.broker): {
+                    "end_offset": each.end_offset,
+                    "last_fetch_leader_end_offset": each.leader_end_offset,
+                    "last_fetch_time": each.last_fetch,
+                    "last_caught_up_time": each.last_caught_up,
+                }
+                for each in sorted(followers)
+            }
         return its
 
     def _fetch(self, broker: Broker) -> dict[str, Any] | None:
@@ -437,20 +452,3 @@ def _error(produced: Produced) -> str | None:
 
 def _listed(records: Any) -> list[list[Any]]:
     return [[*each] for each in records]
-
-
-def _asked(partition: Any) -> dict[str, Any]:
-    return {
-        "isr": sorted(partition.newIsr),
-        "leader_epoch": partition.leaderEpoch,
-        "partition_epoch": partition.partitionEpoch,
-    }
-
-
-def _of_remote(replica: RemoteReplica) -> dict[str, Any]:
-    return {
-        "end_offset": replica.end_offset,
-        "last_fetch_leader_end_offset": replica.leader_end_offset,
-        "last_fetch_time": replica.last_fetch,
-        "last_caught_up_time": replica.last_caught_up,
-    }

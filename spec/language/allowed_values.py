@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from itertools import islice
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from spec.language.errors import SpecificationError, safe_repr
 
@@ -29,14 +29,10 @@ _GIVE: Final = "give a domain, a range, a sequence or an Enum class"
 
 
 def listed(values: Iterable[T]) -> tuple[T, ...]:
-    """The values of an ordered, finite iterable.
-
-    Raises:
-        SpecificationError: the iterable has no order, or too many values.
-    """
+    """The values of an ordered, finite iterable; SpecificationError if it has no order, or too many values."""
     if isinstance(values, str | bytes):
         raise refused(values, 'a string is one value: write one_of("..."), or one_of(*"...") for its characters')
-    if isinstance(values, AbstractSet) and not _is_ordered_view(values):
+    if isinstance(values, AbstractSet) and not isinstance(values, type({}.keys()) | type({}.items())):
         raise refused(values, f"a set has no order: {_GIVE}")
     if isinstance(values, Mapping):
         raise refused(values, "give its keys or its values; a variable that holds a mapping is mapping(...)")
@@ -52,22 +48,14 @@ def listed(values: Iterable[T]) -> tuple[T, ...]:
 
 
 def within(number: int, what: object, of: str, *, at_least: bool = False) -> None:
-    """Require that this number of values can be listed.
-
-    Raises:
-        SpecificationError: there are too many.
-    """
+    """Require that this number of values can be listed; SpecificationError if there are too many."""
     if number > LISTED:
         more = f"more than {LISTED:,}" if at_least else counted(number)
         raise SpecificationError(f"{what}: {more} {of}, and at most {LISTED:,} are listed")
 
 
 def can_be_tried(number: int, what: object) -> None:
-    """Require that this number of choices can be tried.
-
-    Raises:
-        SpecificationError: there are too many.
-    """
+    """Require that this number of choices can be tried; SpecificationError if there are too many."""
     if number > TRIED:
         raise SpecificationError(f"{what}: {counted(number)} choices, and at most {TRIED:,} are tried")
 
@@ -80,8 +68,3 @@ def refused(values: object, hint: str) -> SpecificationError:
 def counted(number: int) -> str:
     """A number of any size, for a person to read."""
     return f"{number:,}" if number < 10**15 else f"about 2**{number.bit_length() - 1}"
-
-
-def _is_ordered_view(values: Any) -> bool:
-    """Whether this is a dictionary's keys or items."""
-    return isinstance(values, type({}.keys()) | type({}.items()))

@@ -11,8 +11,7 @@ from reprlib import recursive_repr
 from typing import Any, Final, NamedTuple
 
 from spec.language.domains import ABSENT, Domain, FrozenMapping, FrozenMappingDomain, Slot
-from spec.language.errors import OutOfDomain, SpecificationError, safe_repr
-from spec.language.escapes import escaped
+from spec.language.errors import OutOfDomain, SpecificationError, escaped, safe_repr
 from spec.language.identity import is_same_value
 
 WORD: Final = 64
@@ -75,11 +74,7 @@ class Cell:
         self._values: dict[int, Any] = {}
 
     def admit(self, value: Any) -> Any:
-        """The canonical form of a value.
-
-        Raises:
-            OutOfCell: the value is outside the domain.
-        """
+        """The canonical form of a value; OutOfCell if the value is outside the domain."""
         try:
             canonical, _, met = self._met[type(value)][value]
         except (KeyError, TypeError):
@@ -174,14 +169,8 @@ class CellRow:
         self.looked_at: set[int] | None = None
 
     def write(self, at: int, value: Any, name: str, by: int = 0, again: bool = False) -> None:
-        """Assign to a cell of the variable with this name.
-
-        Args:
-            at: the cell.
-            value: its new value.
-            name: of the variable.
-            by: the `id` of the mapping through which it is assigned.
-            again: record the assignment even if the value is the same.
+        """Assign to a cell of the variable with this name, through the mapping with this `id`; record the assignment
+        even if the value is the same, if `again`.
         """
         if self.writer is None:
             raise SpecificationError(f"{name} is assigned: only actions and `initial` may change the state")

@@ -1,12 +1,22 @@
-"""Errors of specifications, arguments and the environment; and values in messages."""
+"""Errors of specifications, arguments and the environment, and what their messages quote.
+
+Names and values come from files, from a ZooKeeper, and from other people's specifications. A terminal obeys control
+characters in them: it moves its cursor, clears its screen, changes the direction of a line. XML allows no such
+characters at all, and UTF-8 no lone surrogates. So every character that Python calls not printable is written as in a
+Python literal. Text is escaped where it becomes part of a line or a page; colours and line ends of reports are added
+afterwards. Output for programs, such as JSON and saved traces, stays exact.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from html import escape
+from importlib.util import find_spec
 from typing import Any, Final
 
-from spec.language.escapes import escaped
+# Errors.
+
 
 LONGEST: Final = 300
 """The most characters of a value, or of an exception's text, in a message; the rest is cut."""
@@ -152,3 +162,99 @@ class DoesNotExist(Disabled):
 
 class NotApplicable(BaseException):
     """The property or view does not apply to this state or step."""
+
+
+# Text from others.
+
+
+def escaped(line: str) -> str:
+    r"""A line in which every character is seen; a line end in it is escaped, too.
+
+    >>> print(escaped("\x1b[2Jann\u202e\n"), escaped("Zoë 李 \N{CAT}"))
+    \x1b[2Jann\u202e\n Zoë 李 🐈
+    """
+    if line.isprintable():
+        return line
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
+
+
+def escaped_lines(text: str) -> str:
+    """Several lines, each escaped."""
+    return "\n".join(map(escaped, text.split("\n")))
+
+
+def in_markup(line: str) -> str:
+    r"""A line as HTML and XML have it.
+
+    >>> in_markup("<b>\0")
+    '&lt;b&gt;\\x00'
+    """
+    return escape(escaped(line))
+
+
+# Names as people write them.
+
+
+def meant(written: str, known: Iterable[str], others: Iterable[tuple[str, str]] = ()) -> tuple[str, ...]:
+    """The known names that a person may mean; a name itself comes before its forms in another case, and these before
+    other names.
+
+    >>> meant("k1", ["K1", "K10"]), meant("kafka-6082", ["B4", "B24"], [("KAFKA-6082", "B4"), ("KAFKA-6082", "B24")])
+    (('K1',), ('B4', 'B24'))
+
+    Args:
+        written: what the person wrote.
+        known: the names.
+        others: other names, each with the name of its thing.
+    """
+    names = tuple(known)
+    if written in names:
+        return (written,)
+    like = written.casefold()
+    also = (name for other, name in others if other.casefold() == like)
+    return tuple(name for name in names if name.casefold() == like) or tuple(dict.fromkeys(also))
+
+
+def one_meant(written: str, known: Iterable[str], others: Iterable[tuple[str, str]] = ()) -> str | None:
+    """The only known name that a person may mean; None: there is none. UsageError if there are several."""
+    found = meant(written, known, others)
+    if len(found) > 1:
+        raise UsageError(f"{written} may mean {', '.join(found)}; name one of them")
+    return found[0] if found else None
+
+
+# Extras: optional libraries.
+
+
+EXTRAS: Final = {
+    "hypothesis": "test",
+    "kazoo": "zookeeper",
+    "pandas": "frames",
+    "pyarrow": "frames",
+    "pygraphviz": "draw",
+    "pyspark": "spark",
+}
+"""The extra of this project that brings each library."""
+
+
+def is_installed(library: str) -> bool:
+    """Whether a library can be imported; it is not imported here."""
+    return find_spec(library) is not None
+
+
+def how_to_install(library: str) -> str:
+    """The line that says which extra brings a library.
+
+    >>> how_to_install("kazoo")
+    "kazoo is not installed: pip install '.[zookeeper]' in the checkout brings it"
+    """
+    return f"{library} is not installed: pip install '.[{EXTRAS[library]}]' in the checkout brings it"
+
+
+def require(*libraries: str) -> None:
+    """Require that these libraries can be imported; UsageError if one of them is not installed; the line says which
+    extra brings it.
+    """
+    for library in libraries:
+        if not is_installed(library):
+            raise UsageError(how_to_install(library))

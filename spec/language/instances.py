@@ -48,19 +48,12 @@ class Instance:
 
 
 class Instances(Sequence[Instance]):
-    """The instances of a rule, in order; each is made once, when it is first asked for.
-
-    Args:
-        domains: the domain of each parameter.
-        run: the method.
-        untested: see `Instance.untested`.
+    """The instances of a rule, in order; each is made once, when it is first asked for. Each parameter has a domain;
+    for `untested` see `Instance`.
     """
 
     def __init__(
-        self,
-        domains: Mapping[str, Domain[Any]],
-        run: Callable[..., Any],
-        untested: Callable[..., Any] | None = None,
+        self, domains: Mapping[str, Domain[Any]], run: Callable[..., Any], untested: Callable[..., Any] | None = None
     ):
         self._domains, self._run, self._untested = domains, run, untested
         self._numbers: Sequence[int] = range(prod(domain.size for domain in domains.values()))
@@ -111,11 +104,8 @@ class Instances(Sequence[Instance]):
         return {name: domain.unrank(code) for (name, domain), code in named}
 
     def number_of(self, values: Mapping[str, Any]) -> int:
-        """The number of the instance with these values of its parameters.
-
-        Raises:
-            OutOfDomain: a value is outside the domain of its parameter.
-            ValueError: the instance is left out.
+        """The number of the instance with these values of its parameters. OutOfDomain if a value is outside the
+        domain of its parameter, ValueError if the instance is left out.
         """
         number = 0
         for name, domain in self._domains.items():

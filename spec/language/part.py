@@ -30,8 +30,7 @@ from typing_extensions import TypeVar
 from spec.language.domains import TOO_DEEP, Domain, MappingDomain, as_domain, can_be_listed, each_choice, not_too_deep
 from spec.language.errors import SpecificationError, safe_repr
 from spec.language.instances import Instance, Instances
-from spec.language.members import Members, MembersOfDomain, MembersOfMapping
-from spec.language.ranges import SILENT, Ranges
+from spec.language.ranges import SILENT, Members, MembersOfDomain, MembersOfMapping, Ranges
 from spec.language.rules import Action, Property, View, sort_of
 from spec.language.signatures import check_parameters, in_order, parameters_of, type_of
 from spec.language.sizes import AtMost, Size, Sizes, name_of, types_of_fields
@@ -185,10 +184,8 @@ class Part(Generic[S], metaclass=Body):
         return as_domain(ranged)
 
     def _members(self, given: OfState) -> Domain[Any] | None:
-        """The domain of the set, tuple or mapping's keys in the state that a parameter ranges over, if it is one.
-
-        Raises:
-            SpecificationError: there is no such variable.
+        """The domain of the set, tuple or mapping's keys in the state that a parameter ranges over, if it is one;
+        SpecificationError if there is no such variable.
         """
         if given.needs:
             return None
@@ -258,10 +255,8 @@ class Part(Generic[S], metaclass=Body):
         return of_those
 
     def _actions_of(self, name: str, mark: Mark) -> list[Action]:
-        """The actions that a property names and that exist under these constants.
-
-        Raises:
-            SpecificationError: a named action exists under no constants.
+        """The actions that a property names and that exist under these constants; SpecificationError if a named
+        action exists under no constants.
         """
         exist, declared = {each.name: each for each in self.actions}, self._rules()
         for each in mark.of:
@@ -412,12 +407,7 @@ class Part(Generic[S], metaclass=Body):
         return tuple(found)
 
     def _family(
-        self,
-        rule: str,
-        mark: Mark,
-        domains: Mapping[str, Domain[Any]],
-        instances: Instances,
-        ranges: Ranges | None,
+        self, rule: str, mark: Mark, domains: Mapping[str, Domain[Any]], instances: Instances, ranges: Ranges | None
     ) -> Iterator[Action]:
         """The actions of one rule, one for each value of a parameter."""
         parameter = mark.family

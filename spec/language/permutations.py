@@ -60,11 +60,7 @@ def routes_after(first: int, inner: Iterable[Route], guard: int | None = None, a
 
 
 def disjoint_union(every: Iterable[Sorts]) -> Sorts:
-    """The sorts of all of these together.
-
-    Raises:
-        SpecificationError: a sort has different values in two places.
-    """
+    """The sorts of all of these together; SpecificationError if a sort has different values in two places."""
     found: dict[str, tuple[Any, ...]] = {}
     for sorts in every:
         for sort, values in sorts.items():

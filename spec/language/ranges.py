@@ -4,6 +4,9 @@ A parameter has a domain, whose values number the instances of its rule. Its ran
 state only the instances act whose values are in the ranges. An engine either runs any instance, which then tests
 whether its values are there (`Ranges.only_there`), or asks for the instances whose values are (`Ranges.present`).
 Both give the same steps and the same errors.
+
+To find the domain, the function is run on a stand-in for a state, in which a set, tuple or mapping knows only the
+domain of its members.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from copy import copy
 from functools import cache, wraps
 from typing import Any, Final, NamedTuple
 
-from spec.language.domains import Domain
+from spec.language.domains import Domain, MappingDomain, PossiblyDomain, SequenceDomain, SubsetDomain
 from spec.language.errors import (
     Bounded,
     Disabled,
@@ -23,8 +26,11 @@ from spec.language.errors import (
     SpecificationError,
     safe_repr,
 )
-from spec.language.state import State
+from spec.language.state import State, no_variable
 from spec.language.words import OfState
+
+# Ranges.
+
 
 SILENT: Final = {"invariant": True, "transition_invariant": True, "sometimes": False, "view": "", "picture": None}
 """The result of each kind for a state or step that it does not apply to."""
@@ -42,12 +48,9 @@ class Present(NamedTuple):
 class Ranges:
     """The parameters of a rule, some of which range over part of a state.
 
-    Args:
-        whole: the specification or part, the `self` of the functions.
-        domains: the domain of each parameter; their order is that of the instances.
-        there: the function of each parameter that has one; it returns the collection of values. It is called only
-            for values of earlier parameters that are there.
-        certain: the parameters whose functions return only values of the domain.
+    `whole` is the specification or part, the `self` of the functions. The order of the domains is that of the
+    instances. A function in `there` returns the collection of a parameter's values; it is called only for values of
+    earlier parameters that are there. The functions of `certain` parameters return only values of the domain.
     """
 
     def __init__(
@@ -111,20 +114,16 @@ class Ranges:
         return {each: domain.unrank(0) for each, domain in self._domains.items() if each == name or each not in read}
 
     def present(self, s: State) -> Present:
-        """The instances whose parameters are there in this state.
-
-        Raises:
-            SpecificationError: a range is no collection, or exceeds its domain.
+        """The instances whose parameters are there in this state; SpecificationError if a range is no collection, or
+        exceeds its domain.
         """
         refused: list[BaseException] = []
         numbers = [*self._each(s, Disabled, refused.append)]
         return Present(numbers, any(isinstance(each, Bounded) for each in refused))
 
     def each_present(self, s: State) -> Iterator[int]:
-        """The numbers of the same instances, for a rule that is no action: in order, and found one after the other.
-
-        Raises:
-            SpecificationError: a range is no collection, or exceeds its domain.
+        """The numbers of the same instances, for a rule that is no action: in order, and found one after the other;
+        SpecificationError if a range is no collection, or exceeds its domain.
         """
         return self._each(s, NotApplicable, lambda _: None)
 
@@ -145,7 +144,7 @@ class Ranges:
                 except refusal as refused:
                     on_refusal(refused)
                     codes = ()
-                if not self._needs(name):
+                if not (self._there[name][1] if name in self._there else ()):
                     known[name] = codes
             first, is_last = number * domain.size, at + 1 == len(parameters)
             if is_last:
@@ -156,9 +155,6 @@ class Ranges:
                 yield from following(at + 1, first + code, values)
 
         return following(0, 0, self._fixed)
-
-    def _needs(self, name: str) -> tuple[str, ...]:
-        return self._there[name][1] if name in self._there else ()
 
     def _codes(self, name: str, s: State, earlier: Mapping[str, Any]) -> Sequence[int]:
         """The values of this parameter that are there, by their numbers in its domain, in order."""
@@ -174,11 +170,7 @@ class Ranges:
 
 
 def collection(name: str, held: Any) -> Any:
-    """The values that a range returned, to be read more than once.
-
-    Raises:
-        SpecificationError: it is no collection.
-    """
+    """The values that a range returned, to be read more than once; SpecificationError if it is no collection."""
     if isinstance(held, Iterator):
         return tuple(held)
     if not isinstance(held, Iterable) or isinstance(held, str):
@@ -189,3 +181,77 @@ def collection(name: str, held: Any) -> Any:
 def exceeded(name: str, wrong: OutOfDomain) -> SpecificationError:
     """The error for a range with a value outside the parameter's domain."""
     return SpecificationError(f"parameter {name}: its range in this state exceeds its type: {wrong}")
+
+
+# Stand-ins for a state.
+
+
+class Members:
+    """A state in which each set, tuple or mapping is represented by the domain of its members."""
+
+    def __init__(
+        self, states: type[State], variables: Mapping[str, tuple[str, Domain[Any] | MappingDomain]], part: str = ""
+    ):
+        self._states, self._variables, self._part = states, variables, part
+
+    def __getattr__(self, name: str) -> Any:
+        if f"{self._part}{name}" in self._variables:
+            return _members_of(self._variables[f"{self._part}{name}"][1])
+        member = self._states.members().get(name)
+        if isinstance(member, type):
+            return Members(member, self._variables, f"{self._part}{name}.")
+        if member is None and hasattr(self._states, name):
+            raise AttributeError(name)
+        own = [it.removeprefix(self._part) for it in self._variables if it.startswith(self._part)]
+        raise SpecificationError(no_variable(name, own))
+
+
+class _Unavailable:
+    """A value that code may pass on but not inspect: code that inspects it computes its range from the state."""
+
+    def _refuse(self, *_: object) -> bool:
+        raise TypeError
+
+    __bool__ = __contains__ = __iter__ = __len__ = _refuse
+
+
+class MembersOfDomain(_Unavailable):
+    """A set or tuple of a state, known only by the domain of its members."""
+
+    def __init__(self, domain: Domain[Any]):
+        self.domain = domain
+
+
+class MembersOfMapping(_Unavailable):
+    """A mapping of a state, known only by the domains of its keys and values."""
+
+    def __init__(self, mapping: MappingDomain):
+        self._mapping = mapping
+
+    def keys(self) -> MembersOfDomain:
+        """Its keys."""
+        return MembersOfDomain(self._mapping.keys)
+
+    def values(self) -> MembersOfDomain:
+        """Its values, if all keys have the same domain."""
+        first, *others = map(existing, self._mapping.cells.values())
+        if any(other is not first for other in others):
+            raise AttributeError("values")
+        return MembersOfDomain(first)
+
+    def __getitem__(self, key: Any) -> Any:
+        return _members_of(existing(self._mapping.cells[key]))
+
+
+def _members_of(domain: Domain[Any] | MappingDomain) -> Any:
+    match domain:
+        case MappingDomain():
+            return MembersOfMapping(domain)
+        case SubsetDomain(elements=elements) | SequenceDomain(elements=elements):
+            return MembersOfDomain(elements)
+    raise AttributeError(str(domain))
+
+
+def existing(cell: Domain[Any]) -> Domain[Any]:
+    """The domain of a mapping's cell when its key is present."""
+    return cell.domain if isinstance(cell, PossiblyDomain) else cell

@@ -54,10 +54,8 @@ class Action:
     """The parameters, if some range over part of the state."""
 
     def present(self, s: State) -> Present:
-        """Its instances whose parameters are there in this state.
-
-        Raises:
-            SpecificationError: a range is no collection, or exceeds its parameter's domain.
+        """Its instances whose parameters are there in this state; SpecificationError if a range is no collection, or
+        exceeds its parameter's domain.
         """
         if self.ranges is None:
             return self._every
@@ -76,16 +74,15 @@ class Action:
         return self._lanes(self.instances[number].parameters)
 
     def _lanes(self, values: Mapping[str, Any]) -> Lanes:
-        actor, receiver = (self._lane(lane, values) for lane in (self.actor, self.receiver))
+        actor, receiver = (
+            (lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane.format_map(values))
+            for lane in (self.actor, self.receiver)
+        )
         return Lanes(actor, receiver, *self._lane_parameters)
 
     @property
     def every_lanes(self) -> Iterator[Lanes]:
-        """The lanes of all its instances, each once.
-
-        Raises:
-            SpecificationError: there are too many.
-        """
+        """The lanes of all its instances, each once; SpecificationError if there are too many."""
         if not self.instances:
             return
         values = dict(self.instances[0].parameters)
@@ -99,14 +96,9 @@ class Action:
         named = dict.fromkeys(name for lane in (self.actor, self.receiver) for name in self.parameters_in(lane))
         return tuple(named), ("" if self.is_of_its_part else self._unnamed(self.actor), self._unnamed(self.receiver))
 
-    def _lane(self, lane: str, values: Mapping[str, Any]) -> str:
-        return lane_of(lane, self.domains[lane], values[lane]) if lane in values else lane.format_map(values)
-
     def parameters_in(self, lane: str) -> list[str]:
-        """The parameters that a lane stands for.
-
-        Raises:
-            SpecificationError: the lane has something other than a parameter in braces.
+        """The parameters that a lane stands for; SpecificationError if the lane has something other than a parameter
+        in braces.
         """
         if lane in self.domains:
             return [lane]
@@ -148,10 +140,8 @@ class Property:
         return self.instances.part
 
     def present(self, s: State) -> Iterable[int]:
-        """The numbers of its instances whose parameters are there in this state, found one after the other.
-
-        Raises:
-            SpecificationError: a range is no collection, or exceeds its parameter's domain.
+        """The numbers of its instances whose parameters are there in this state, found one after the other;
+        SpecificationError if a range is no collection, or exceeds its parameter's domain.
         """
         return _present(self, s)
 

@@ -138,10 +138,8 @@ class Sizes:
         self._found: dict[Any, Domain[Any]] = {}
 
     def domain(self, type_: Any, **narrowed: Size) -> Domain[Any]:
-        """The domain of a type; for a record, with these of its fields narrowed.
-
-        Raises:
-            SpecificationError: a type in it has no size, or a field has values that its type lacks.
+        """The domain of a type; for a record, with these of its fields narrowed. SpecificationError if a type in it
+        has no size, or a field has values that its type lacks.
         """
         if narrowed:
             return self._record(type_, narrowed)
@@ -150,12 +148,7 @@ class Sizes:
         return self._found[type_]
 
     def layout(self, type_: Any, of_key: Callable[[Any], Size] | None = None) -> Domain[Any] | MappingDomain:
-        """The layout of a variable.
-
-        Args:
-            type_: its type; `Total` or `Partial` for a mapping.
-            of_key: the size of a key's value, if keys differ.
-        """
+        """The layout of a variable; `of_key` is the size of a key's value, if keys differ."""
         kind = get_origin(type_)
         if kind not in (Total, Partial):
             if of_key is not None:
@@ -171,9 +164,7 @@ class Sizes:
 
     def narrowed(self, type_: Any, size: Size) -> Domain[Any]:
         """The domain of a place narrower than its type; every value must be one of the type, where that is known.
-
-        Raises:
-            SpecificationError: it has a value outside the type, or is not a size.
+        SpecificationError if it has a value outside the type, or is not a size.
         """
         domain = self._sized(type_, size)
         if type_ in self._given and not isinstance(domain, LeftOutDomain) and domain.size <= LISTED:
@@ -192,7 +183,9 @@ class Sizes:
             with _in(said[-1]):
                 return self.domain(Annotated[(plain, *said[:-1])] if len(said) > 1 else plain)
         if kind in UNIONS:
-            return self._union(parts)
+            some = [self.domain(part) for part in parts if part is not types.NoneType]
+            domain = some[0] if len(some) == 1 else either(*some)
+            return optional(domain) if len(some) < len(parts) else domain
         if kind is Literal:
             return one_of(*parts)
         if kind is frozenset or kind is AbstractSet:
@@ -216,11 +209,6 @@ class Sizes:
         if _is_record(type_):
             return self._record(type_, {})
         raise SpecificationError(_without_size(type_, kind))
-
-    def _union(self, parts: tuple[Any, ...]) -> Domain[Any]:
-        some = [self.domain(part) for part in parts if part is not types.NoneType]
-        domain = some[0] if len(some) == 1 else either(*some)
-        return optional(domain) if len(some) < len(parts) else domain
 
     def _record(self, cls: Any, narrowed: Mapping[str, Size]) -> Domain[Any]:
         """A record, field by field: narrowed here, narrowed everywhere, or as large as its type."""
@@ -261,12 +249,9 @@ class Sizes:
 
 
 def types_in(annotated: Any, names: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The types in the annotations of a class's fields or a function's parameters.
-
-    The annotations are replaced by these types, because a process that receives the class may not know their names.
-
-    Raises:
-        SpecificationError: a name is unknown where they are defined.
+    """The types in the annotations of a class's fields or a function's parameters; SpecificationError if a name is
+    unknown where they are defined. They replace the annotations, because a process that receives the class may not
+    know their names.
     """
     try:
         found = get_type_hints(annotated, names, include_extras=True)
@@ -280,10 +265,8 @@ def types_in(annotated: Any, names: dict[str, Any] | None = None) -> dict[str, A
 
 @cache
 def types_of_fields(cls: type[Any]) -> Mapping[str, Any]:
-    """The same for a class; cached, because each new specification reads the same classes.
-
-    Raises:
-        SpecificationError: a name is unknown where it is defined.
+    """The same for a class; cached, because each new specification reads the same classes. SpecificationError if a
+    name is unknown where it is defined.
     """
     return types_in(cls)
 

@@ -29,11 +29,8 @@ Values = tuple[Any, ...]
 
 
 class Layout:
-    """The cells of a specification's state, in the order of its variables' declaration, and their slots.
-
-    Args:
-        domains: the description and the domain of each variable.
-        states: the class of the `s` that actions and properties receive.
+    """The cells of a specification's state, in the order of its variables' declaration, and their slots. `states` is
+    the class of the `s` that actions and properties receive.
     """
 
     def __init__(
@@ -313,10 +310,8 @@ class Window:
         self._row.writer = writer
 
     def changed(self) -> Values:
-        """The state with all assignments since it was loaded, every value in its canonical form.
-
-        Raises:
-            OutOfCell: a value is outside its domain.
+        """The state with all assignments since it was loaded, every value in its canonical form; OutOfCell if a value
+        is outside its domain.
         """
         row = self._row
         if not row.dirty:

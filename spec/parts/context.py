@@ -1,7 +1,8 @@
-"""The knowledge of an active controller, as a part: the variables over which `ControllerContext` works.
+"""The knowledge of an active controller, as a part, and what ZooKeeper has of the same.
 
-The rules are those of `statemachines.controller.context`. The part gives the size of each variable, and has no
-actions: a system uses `ControllerContext(s.context)`.
+The part has the variables over which `ControllerContext` works; the rules are those of
+`statemachines.controller.context`. The part gives the size of each variable, and has no actions: a system uses
+`ControllerContext(s.context)`. `PartitionStates` reads the controller epoch and the partition states in ZooKeeper.
 
 Left out, until a system has them: failing log directories.
 """
@@ -14,13 +15,47 @@ from typing import Any
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from spec.language import Domain, Part, Partial, Size, State, partial_mapping, subset_of, variable
+from spec.parts.zookeeper import Ensemble
 from statemachines.controller.context import ControllerContext
-from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
+from statemachines.controller.design import CONTROLLER_EPOCH
+from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.messages.zk_data import topic_partition_state_path
 from statemachines.tables.partition import PartitionState
 from statemachines.tables.replica import ReplicaState
-from statemachines.zookeeper.tree import ZkVersion
+from statemachines.zookeeper.tree import Node, ZkVersion
+
+# In ZooKeeper.
+
+
+class PartitionStates(State):
+    """A state whose ZooKeeper has a controller epoch and partition states."""
+
+    zk: Ensemble
+
+    @property
+    def epoch(self) -> ControllerEpoch:
+        """The controller epoch in ZooKeeper."""
+        epoch: ControllerEpoch = self.zk.nodes[CONTROLLER_EPOCH].data
+        return epoch
+
+    def written(self, partition: TopicPartition) -> Node | None:
+        """The node of a partition's state, if there is one."""
+        return self.zk.nodes.get(topic_partition_state_path(partition))
+
+    def state(self, partition: TopicPartition) -> LeaderAndIsr | None:
+        """A partition's leader and ISR in ZooKeeper."""
+        node = self.written(partition)
+        return None if node is None else node.data.leader_and_isr
+
+    def leader_isr_and_controller_epoch(self, partition: TopicPartition) -> LeaderIsrAndControllerEpoch | None:
+        """The state of a partition, as a controller would read it now."""
+        node = self.written(partition)
+        return None if node is None else node.data.decode(node.version)
+
+
+# In the controller.
 
 
 class Context(State):
@@ -81,9 +116,9 @@ class ContextPart(Part[Context]):
 
     @property
     def reassigned(self) -> Domain[frozenset[TopicPartition]]:
-        """Every set of partitions that may be reassigned at once."""
-        several = (partition for partition, ways in self.assignments.items() if sum(map(_is_kept, ways)) > 1)
-        return subset_of(tuple(several))
+        """Every set of partitions that may be reassigned at once: those with several ways to be kept by brokers."""
+        kept = {partition: [each for each in ways if each.replicas] for partition, ways in self.assignments.items()}
+        return subset_of(tuple(partition for partition, ways in kept.items() if len(ways) > 1))
 
     @property
     def deleted(self) -> Domain[frozenset[TopicName]]:
@@ -93,8 +128,3 @@ class ContextPart(Part[Context]):
     def of(self, s: Context) -> ControllerContext:
         """The context, over this state."""
         return ControllerContext(s)
-
-
-def _is_kept(assignment: ReplicaAssignment) -> bool:
-    """Whether some broker keeps the partition; none does after the deletion of its topic."""
-    return bool(assignment.replicas)

@@ -1,14 +1,54 @@
-"""Views and pictures of brokers that compete to be controller."""
+"""What systems of brokers that compete to be controller share: requests as actions, lanes, views and pictures.
+
+`@action(do=each_request())` makes an action of each request in the `steps` of a system. The action has the name of
+its step. Its actor is a lane of a sequence diagram: a broker's process, the process's controller, and in 0.11 and 1.0
+its ZkEventThread.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from election.ids import BrokerId, ControllerEpoch
-from spec.language import Grid, Look, Queue, Tag
-from statemachines.controller.agenda import ControllerStep
+from spec.language import Grid, Look, Queue, Tag, each
+from statemachines.controller.agenda import METHODS, REGISTERS, ControllerStep
 from statemachines.controller.controller_process import ControllerProcess
+from statemachines.controller.design import Threads
+from statemachines.controller.one_partition import OnePartitionController
 from statemachines.zookeeper.tree import ZkVersion
+
+THE_PROCESS: Final = "broker"
+THE_CONTROLLER: Final = "controller of broker {broker}"
+"""The lane of a broker's KafkaController, beside that of its process."""
+ZK_EVENT_THREAD: Final = "ZkEventThread of broker {broker}"
+"""The lane of the thread that reads for listeners, in releases where another thread does the controller's work."""
+
+OF_THE_PROCESS: Final = REGISTERS | {ControllerStep.Connect, ControllerStep.DeleteRegistration}
+"""The requests of a broker's process, which need no controller."""
+
+
+def each_request(among: Callable[[ControllerStep], bool] = lambda do: True) -> Any:
+    """The range of a parameter `do` that makes an action for each of a system's requests.
+
+    Args:
+        among: selects requests; by default all.
+    """
+    return each(
+        lambda self: [do for do in self.steps if among(do)],
+        like=lambda do: getattr(OnePartitionController, METHODS[do]),
+        actor=lambda self, do: lane_of(do, self.design.threads),
+    )
+
+
+def lane_of(do: ControllerStep, threads: Threads) -> str:
+    """The lane of the thread or process that makes a request."""
+    if do in REGISTERS and threads is Threads.queue:
+        return ZK_EVENT_THREAD
+    return THE_PROCESS if do in OF_THE_PROCESS else THE_CONTROLLER
+
+
+# Views.
 
 
 def is_superseded(me: ControllerProcess, epoch: ControllerEpoch) -> bool:
@@ -70,12 +110,7 @@ def intent(
 
 
 def draw_controllers(controllers: Mapping[BrokerId, ControllerProcess], epoch: ControllerEpoch) -> Grid:
-    """Each broker's belief about itself, its next requests to ZooKeeper, and its waiting events.
-
-    Args:
-        controllers: the controllers, by broker.
-        epoch: the controller epoch in ZooKeeper.
-    """
+    """Each broker's belief about itself under this epoch in ZooKeeper, its next requests, and its waiting events."""
     return Grid(
         ("broker", "is", "epoch", "about to", "events"),
         [

@@ -35,13 +35,18 @@ from spec.language import (
     variable,
     view,
 )
-from spec.parts.waiting_requests import WaitingRequests
-from statemachines.broker.alter_partition_manager import AlterPartitionManager, InFlight
-from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition, IsrState, PendingExpandIsr
+from spec.parts.requests import WaitingRequests
+from statemachines.broker.alter_partition_manager import AlterPartitionManager, InFlight, ZkAlterPartitionManager
+from statemachines.broker.hosted_partition import (
+    CommittedPartitionState,
+    Fetching,
+    HostedPartition,
+    IsrState,
+    PendingExpandIsr,
+)
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.metadata_cache import MetadataCache
-from statemachines.broker.replica_manager import NO_FAILURES, Fetching, LogFailure, ReplicaManager
-from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionManager
+from statemachines.broker.replica_manager import NO_FAILURES, LogFailure, ReplicaManager
 from statemachines.controller.alter_partition import AlterPartitionData, AlterPartitionRequest
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import ControlResponse
@@ -173,7 +178,7 @@ def altered(partition: TopicPartition, change: PendingExpandIsr) -> AlterPartiti
     """A change's entry in AlterPartition."""
     sent = change.sent_leader_and_isr
     return AlterPartitionData(
-        *partition, sent.leader_epoch, sent.isr, sent.leader_recovery_state, sent.partition_epoch
+        partition, sent.leader_epoch, sent.isr, sent.leader_recovery_state, sent.partition_epoch
     )
 
 

@@ -59,11 +59,7 @@ class ReadCluster(Protocol):
 class ZkClientReadingVariables(ControllerZkClient):
     """A client that answers all reads at once, except those of a change of states.
 
-    Args:
-        context: the controller's context.
-        design: the design of its release.
-        cluster: the state.
-        assignments: the assignments in topics' nodes, where the system leaves these data out.
+    `assignments` are those in topics' nodes, where the system leaves these data out.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""ZooKeeper as a part: its variables, its servers' own actions, and the properties of any ZooKeeper.
+"""ZooKeeper as a part: its variables, its servers' own actions, the properties of any ZooKeeper, and its pictures.
 
 The rules are those of `statemachines.zookeeper.server`, over the variables below. A system declares its possible
 znodes (`Znodes`), and the domain of every variable follows. It sends requests through `servers(s.zk)`, as a client
@@ -20,11 +20,15 @@ from typing import Annotated, Any, NamedTuple
 from spec.language import (
     Domain,
     Grid,
+    Look,
     Part,
     Partial,
+    Queue,
     Size,
     State,
     Step,
+    Tag,
+    Tags,
     Total,
     Tree,
     action,
@@ -47,7 +51,6 @@ from spec.language import (
     where,
 )
 from spec.language.domains import LeftOutDomain
-from spec.parts.zookeeper_pictures import draw_sessions, draw_znodes
 from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import FIRES, Event, EventType, WatchTable
 from statemachines.zookeeper.tree import Node, SessionId, ZkPath, Zxid, name_of, parent_of
@@ -373,10 +376,40 @@ class ZooKeeperPart(Part[Ensemble]):
     @picture
     def tree(self, s: Ensemble) -> Tree:
         """The znodes: data, version, and the session that owns an ephemeral node."""
-        return draw_znodes(s.nodes, s.sessions, self.counts_writes)
+        return Tree({path: _held(node, s.sessions, self.counts_writes(path)) for path, node in s.nodes.items()})
 
     @picture
     def clients(self, s: Ensemble) -> Grid | None:
         """The sessions, with their watches and the watch events on their way."""
         where(s.sessions)
-        return draw_sessions(s.sessions, s.disconnected, s.data_watches, s.child_watches, s.events)
+
+        def named(session: SessionId) -> Tag:
+            gone = session in s.disconnected
+            return Tag(session, Look.faint if gone else Look.plain, "its client has no connection" if gone else "")
+
+        def watched(session: SessionId) -> Tags:
+            children = map("children of {}".format, _watched(session, s.child_watches))
+            return Tags([*_watched(session, s.data_watches), *children])
+
+        return Grid(
+            ("session", "watches", "events on their way"),
+            [
+                (named(each), watched(each), Queue(f"{event.type.name} {event.path}" for event in s.events[each]))
+                for each in s.sessions
+            ],
+        )
+
+
+def _held(node: Node, sessions: Collection[SessionId], has_version: bool) -> Tags | str:
+    tags = [] if node.data is None else [node.data]
+    if has_version and node.version:
+        tags.append(Tag(f"version {node.version}", Look.faint))
+    if node.owner in sessions:
+        tags.append(Tag(f"of {node.owner}", Look.faint, "ephemeral: it ends with its session"))
+    elif node.owner is not None:
+        tags.append(Tag(f"of {node.owner}", Look.wrong, "its session has ended"))
+    return Tags(tags) if tags else ""
+
+
+def _watched(session: SessionId, watches: Mapping[ZkPath, Collection[SessionId]]) -> list[ZkPath]:
+    return [path for path, watching in watches.items() if session in watching]

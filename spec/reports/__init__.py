@@ -18,10 +18,10 @@ from typing import Final
 
 from spec.checking.result import Result
 from spec.language.errors import UsageError
+from spec.reports.content import Unfinished
 from spec.reports.junit import to_junit, unfinished_to_junit
 from spec.reports.markdown import to_markdown, unfinished_to_markdown
 from spec.reports.page import to_html, unfinished_to_html
-from spec.reports.unfinished import Unfinished
 
 __all__ = [
     "FORMATS",
@@ -68,20 +68,14 @@ def write_unfinished(unfinished: Unfinished, path: Path) -> None:
 
 
 def require_format(path: Path) -> None:
-    """Require that a file's suffix stands for a format.
-
-    Raises:
-        UsageError: it does not.
-    """
+    """Require that a file's suffix stands for a format; UsageError if it does not."""
     if path.suffix not in FORMATS:
         raise UsageError(f"{path}: a report must be FILE{' or FILE'.join(FORMATS)}; for JUnit use --junit-xml FILE")
 
 
 def require_writable(path: Path) -> None:
-    """Require that a file can be written, before hours are spent on its content. The file stays as it is.
-
-    Raises:
-        UsageError: it cannot be written.
+    """Require that a file can be written, before hours are spent on its content. The file stays as it is. UsageError
+    if it cannot be written.
     """
     there = os.path.lexists(path)
     if path.exists() and not (path.is_file() or path.is_dir()):
@@ -95,10 +89,8 @@ def require_writable(path: Path) -> None:
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write a text to a file completely or not at all: half a report would be taken for a whole one.
-
-    Raises:
-        OSError: the file cannot be written.
+    """Write a text to a file completely or not at all: half a report would be taken for a whole one; OSError if the
+    file cannot be written.
     """
     try:
         path.write_text(text, encoding="utf-8")

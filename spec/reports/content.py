@@ -1,13 +1,15 @@
-"""The content of every report on a result, in words and rows; each format has its own layout."""
+"""The content of every report, in words, rows and a picture; each format has its own layout.
+
+A report is on a result, or on a check without one, for example because an action raised.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from spec.checking.machine.versions import versions
 from spec.checking.model import DEADLOCK
-from spec.checking.result import NOT_CHECKED, PropertyResult, Result
+from spec.checking.result import NOT_CHECKED, PropertyResult, Result, versions
 from spec.checking.traces.trace import Trace
 from spec.checking.values.text import show
 
@@ -147,3 +149,32 @@ def has_lanes(trace: Trace) -> bool:
 def made_by(result: Result) -> str:
     """The versions of the software that found the result."""
     return ", ".join(f"{name} {version}" for name, version in versions(result.engine).items())
+
+
+# Checks without a result.
+
+
+HEADLINE: Final = "the check has no result"
+
+
+class Unfinished(NamedTuple):
+    """A check without a result."""
+
+    system: str
+    message: str
+    """The error that ended it, on a line or two."""
+    values: Mapping[str, Any]
+    """The constants and switches of the system, by name."""
+    trace: Trace | None = None
+    """The way to the state in which it ended, if there is one."""
+
+    @property
+    def heading(self) -> str:
+        """The heading of the trace."""
+        length = 0 if self.trace is None else self.trace.length
+        return f"The way there, in {length:,} state{'' if length == 1 else 's'}"
+
+    @property
+    def settings(self) -> list[tuple[str, str]]:
+        """Its constants and switches, as text."""
+        return [(name, show(value)) for name, value in self.values.items()]

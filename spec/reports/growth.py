@@ -12,14 +12,7 @@ from spec.reports.content import states
 MOST: Final = 120
 """The most bars of a picture; with more levels a bar stands for several, and shows the largest of them."""
 HEIGHT: Final = 100
-COLOURED: Final = (
-    "---",
-    "config:",
-    "  themeVariables:",
-    "    xyChart:",
-    '      plotColorPalette: "#4d7fae"',
-    "---",
-)
+COLOURED: Final = ("---", "config:", "  themeVariables:", "    xyChart:", '      plotColorPalette: "#4d7fae"', "---")
 """A theme, because Mermaid's own bars are hardly visible on white."""
 
 

@@ -12,12 +12,10 @@ from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple
 from xml.etree import ElementTree
 
-from spec.checking.machine.versions import versions
-from spec.checking.result import Result
+from spec.checking.result import Result, versions
 from spec.checking.values.text import show
-from spec.language.escapes import escaped, escaped_lines
-from spec.reports.content import bounds, decided
-from spec.reports.unfinished import Unfinished
+from spec.language.errors import escaped, escaped_lines
+from spec.reports.content import Unfinished, bounds, decided
 
 ACTIONS: Final = "every action is taken"
 """The name of the case for all actions, which no property can have."""

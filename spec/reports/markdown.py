@@ -8,10 +8,10 @@ from typing import Final
 
 from spec.checking.result import PropertyResult, Result
 from spec.checking.traces.trace import Trace
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 from spec.reports import content, growth
+from spec.reports.content import HEADLINE, Unfinished
 from spec.reports.sequence_diagram import mermaid
-from spec.reports.unfinished import HEADLINE, Unfinished
 
 LARGEST: Final = 50_000
 """The most characters of a diagram that Mermaid draws by default."""

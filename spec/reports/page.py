@@ -13,10 +13,10 @@ from typing import Final
 
 from spec.checking.result import PropertyResult, Result
 from spec.checking.traces.trace import Trace
-from spec.language.escapes import in_markup
+from spec.language.errors import in_markup
 from spec.reports import content, growth
+from spec.reports.content import HEADLINE, Unfinished
 from spec.reports.sequence_diagram import svg
-from spec.reports.unfinished import HEADLINE, Unfinished
 from spec.reports.webpage import fill_template
 
 NO_BREAK: Final = "\N{NO-BREAK SPACE}"

@@ -14,10 +14,9 @@ from itertools import accumulate
 from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
-from spec.checking.traces.lanes import SYSTEM, from_left_to_right, owner
-from spec.checking.traces.trace import Trace, TraceStep
+from spec.checking.traces.trace import SYSTEM, Trace, TraceStep, from_left_to_right, owner
 from spec.checking.values.text import show
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 from statemachines.drawing.graphviz import FONTS, INITIAL, LETTER, LINE, TIP
 
 

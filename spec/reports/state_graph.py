@@ -18,10 +18,8 @@ from spec.checking.graph.abstraction import quotient
 from spec.checking.local.lazy import plain
 from spec.checking.model import EvaluationFailed, Model
 from spec.checking.values.expression import function_of
-from spec.checking.values.spelling import Spelling
-from spec.checking.values.text import show
-from spec.language.errors import UsageError, error_text
-from spec.language.escapes import escaped
+from spec.checking.values.text import Spelling, show
+from spec.language.errors import UsageError, error_text, escaped
 from spec.language.identity import identity
 from spec.language.specification import Specification
 from spec.language.state import State
@@ -185,10 +183,7 @@ def graphml(graph: StateGraph) -> str:
 
 def aut(graph: StateGraph) -> str:
     """The graph in Aldebaran's format, for CADP, mCRL2 and LTSmin: a labelled transition system with one initial
-    state.
-
-    Raises:
-        UsageError: there are several initial nodes.
+    state. UsageError if there are several initial nodes.
     """
     if graph.initial != 1:
         raise UsageError(

@@ -17,9 +17,7 @@ PLACE: Final = re.compile(r"<!--(\w+)-->|/\*(\w+)\*/")
 
 def fill_template(template: Traversable, parts: Mapping[str, str]) -> str:
     """The page: each placeholder is replaced by the part of that name. Text like a placeholder within a part stays.
-
-    Raises:
-        KeyError: the template has a placeholder without a part.
+    KeyError if the template has a placeholder without a part.
     """
     all_parts = {"palette": files("spec.reports").joinpath("palette.css").read_text(encoding="utf-8"), **parts}
     return PLACE.sub(lambda place: all_parts[place[1] or place[2]], template.read_text(encoding="utf-8"))

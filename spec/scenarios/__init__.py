@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from spec.language.errors import UsageError
-from spec.language.naming import one_meant
+from spec.language.errors import UsageError, one_meant
 from spec.scenarios.transcript import TranscriptLine, lines_of
 
 __all__ = ["Scenario", "scenario_at", "scenario_named", "scenarios"]
@@ -77,10 +76,8 @@ def scenario_named(name: str) -> Scenario:
 
 
 def scenario_at(place: str) -> Scenario:
-    """A scenario: the transcript in a file whose name ends with .txt, or one of ours by name.
-
-    Raises:
-        UsageError: there is none, or the file cannot be read.
+    """A scenario: the transcript in a file whose name ends with .txt, or one of ours by name; UsageError if there is
+    none, or the file cannot be read.
     """
     if not place.endswith(".txt"):
         return scenario_named(place)

@@ -27,8 +27,7 @@ from typing import Any, NamedTuple
 from spec.atlas.loading import specification, system_named, system_to_follow
 from spec.checking import EvaluationFailed, NotEnabled, Replay
 from spec.checking.model import Model
-from spec.checking.traces.lines import Line
-from spec.checking.traces.trace import TraceStep, step_lines
+from spec.checking.traces.trace import Line, TraceStep, step_lines
 from spec.checking.values.step_patterns import parameters_in
 from spec.checking.values.text import show
 from spec.language import AssumptionViolated, SpecificationError, Step, UsageError
@@ -86,17 +85,10 @@ class TranscriptLine(NamedTuple):
 
 
 def lines_of(text: str, name: str, own: str | None = None) -> Iterator[TranscriptLine]:
-    """Replay a transcript, line by line.
+    """Replay a transcript, line by line, on the user's own specification, if any; else only on a system of kafkaspec,
+    since a transcript must not run code. Messages of errors have its name.
 
-    Args:
-        text: the transcript.
-        name: its name in error messages.
-        own: the specification on which to replay it. By default only a system of kafkaspec is allowed, since a
-            transcript must not run code.
-
-    Raises:
-        TranscriptError: the text is not a transcript.
-        TranscriptContradicted: the specification contradicts it.
+    TranscriptError if the text is not a transcript, TranscriptContradicted if the specification contradicts it.
     """
     story, number = _Story(own), 0
     try:
@@ -111,11 +103,7 @@ def lines_of(text: str, name: str, own: str | None = None) -> Iterator[Transcrip
 
 
 def conclusion(lines: Sequence[TranscriptLine]) -> str:
-    """The result of a whole transcript, in a sentence or two.
-
-    Args:
-        lines: all its lines, from `lines_of`.
-    """
+    """The result of a whole transcript, from all its lines, in a sentence or two."""
     replay = lines[-1].replay
     assert replay is not None
     done = sum(line.step is not None for line in lines)
@@ -125,22 +113,15 @@ def conclusion(lines: Sequence[TranscriptLine]) -> str:
 
 
 def system_of(text: str) -> str:
-    """The system that a transcript names, by its name on the command line.
-
-    Raises:
-        TranscriptError: the transcript names no system.
+    """The system that a transcript names, by its name on the command line; TranscriptError if the transcript names no
+    system.
     """
     first = next((line.strip() for line in text.splitlines() if line != line.strip() != ""), "")
     return _system_in(first)["name"]
 
 
 def run(path: Path, own: str | None = None) -> Replay:
-    """Replay the transcript in a file. `own` is as in `lines_of`.
-
-    Raises:
-        TranscriptError: the file is not a transcript.
-        TranscriptContradicted: the specification contradicts it.
-    """
+    """Replay the transcript in a file. `own` and errors are as in `lines_of`."""
     replay = None
     for line in lines_of(path.read_text(encoding="utf-8"), path.name, own):
         replay = line.replay
@@ -255,10 +236,8 @@ def printed(value: object) -> str:
 
 
 def written(text: str, model: Model) -> Step:
-    """The step of a model that a text names. Values are written as in traces, or as in Python.
-
-    Raises:
-        TranscriptError: the text has not the form of a step.
+    """The step of a model that a text names. Values are written as in traces, or as in Python. TranscriptError if the
+    text has not the form of a step.
     """
     call = parameters_in(text)
     if call is None or not all(call[1].values()):

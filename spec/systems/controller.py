@@ -31,7 +31,7 @@ from spec.language import (
     view,
     where,
 )
-from spec.parts.broker_requests import THE_CONTROLLER, ZK_EVENT_THREAD, each_request
+from spec.parts.controller_views import THE_CONTROLLER, ZK_EVENT_THREAD, each_request
 from spec.parts.receiver import Receiver, ReceiverPart
 from spec.parts.zookeeper import ZooKeeperPart
 from spec.systems.controller_election import Cluster, ControllerElection, is_contested

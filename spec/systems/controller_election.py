@@ -38,8 +38,7 @@ from spec.language import (
     view,
     where,
 )
-from spec.parts.broker_requests import THE_CONTROLLER, each_request
-from spec.parts.controller_views import belief, draw_controllers, intent
+from spec.parts.controller_views import THE_CONTROLLER, belief, draw_controllers, each_request, intent
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
 from statemachines.controller.agenda import IDLE, ControllerStep
 from statemachines.controller.controller_process import (

@@ -8,7 +8,7 @@ A checker explores all states of a small system. A random walk goes far into a l
 failure to a short program. `against` walks with an implementation as well, and compares the two after every step.
 """
 
-from spec.language.extras import require
+from spec.language.errors import require
 
 require("hypothesis")
 

@@ -36,8 +36,7 @@ from spec.checking.model import Path
 from spec.language.errors import UsageError
 from spec.language.state import Values
 from spec.language.words import Step
-from spec.testing.recipe import Recipe, unpacked
-from spec.testing.steps import ActionFunction, CalledStep, action_function
+from spec.testing.recipe import ActionFunction, CalledStep, Recipe, action_function, unpacked
 from spec.testing.walk import Walk, WalkedGraph
 
 T = TypeVar("T")

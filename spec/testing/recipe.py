@@ -1,7 +1,8 @@
-"""The name of a generated class, and the code with which a printed program makes it again.
+"""Printed programs: the steps in them, the name of a generated class, and the code that makes it again.
 
-Hypothesis stores the examples of a class without source under its name alone. So the name must differ for different
-systems, variants and constants, and be the same in all processes.
+A step is written as a call, `press(by=2)`, where `press` is a function of the machine's `actions`. Hypothesis stores
+the examples of a class without source under its name alone. So the name must differ for different systems, variants
+and constants, and be the same in all processes.
 """
 
 from __future__ import annotations
@@ -10,12 +11,70 @@ import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from keyword import iskeyword
+from typing import Any, NamedTuple
 
 from spec.checking.values.literals import Imports, class_name, constructor, literal
 from spec.language.specification import Specification
-from spec.testing.steps import free_names
+from spec.language.words import Step
 from spec.testing.walk import WalkedGraph
+
+# Steps.
+
+
+class CalledStep(NamedTuple):
+    """A step, and the name of the function that makes it."""
+
+    name: str
+    step: Step
+    class_name: Callable[[type], str] = class_name
+    """The name of a class in the program."""
+
+    def __repr__(self) -> str:
+        arguments = (f"{key}={literal(value, self.class_name)}" for key, value in self.step.parameters.items())
+        return f"{self.name}({', '.join(arguments)})"
+
+
+ActionFunction = Callable[..., CalledStep]
+"""A function that makes the step of an action or an `initial` from its parameters."""
+
+
+def action_function(
+    name: str, action: str, doc: str, class_name: Callable[[type], str] = class_name
+) -> ActionFunction:
+    """The function of an action, with its description.
+
+    >>> action_function("press", "press", "Press the button.")(by=2)
+    press(by=2)
+    """
+
+    def step_of(**parameters: object) -> CalledStep:
+        return CalledStep(name, Step(action, parameters), class_name)
+
+    step_of.__name__ = step_of.__qualname__ = name
+    step_of.__doc__ = doc
+    return step_of
+
+
+def free_names(actions: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """A name in a program for each action: its own if that is free, otherwise with underscores appended.
+
+    >>> free_names(["zk.expire", "zk_expire", "state"], ["state"])
+    {'zk.expire': 'zk_expire', 'zk_expire': 'zk_expire_', 'state': 'state_'}
+    """
+    names: dict[str, str] = {}
+    used = set(taken)
+    for action in actions:
+        name = action.replace(".", "_")
+        while name in used or iskeyword(name):
+            name += "_"
+        used.add(name)
+        names[action] = name
+    return names
+
+
+# Classes.
+
 
 DIGEST = 6
 """Hexadecimal digits after a name."""

@@ -17,8 +17,7 @@ from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Path
 from spec.checking.reference import ReferenceEngine
 from spec.checking.traces.paths import trace
 from spec.checking.traces.trace import Trace
-from spec.language.errors import SpecificationError, UsageError, represented
-from spec.language.escapes import escaped
+from spec.language.errors import SpecificationError, UsageError, escaped, represented
 from spec.language.state import Values
 from spec.language.words import Step, without_bounds
 
@@ -226,10 +225,8 @@ class Walk:
     def go(self, step: Step) -> Step:
         """Take an enabled step or an initial step; returns the step with the graph's own parameters.
 
-        Raises:
-            UsageError: the step is not enabled.
-            Violation: the step or the state after it breaks a property.
-            EvaluationFailed: a property raised, or an action that was tried in the state after the step.
+        UsageError if the step is not enabled; Violation if the step or the state after it breaks a property;
+        EvaluationFailed if a property raised, or an action that was tried in the state after the step.
         """
         __tracebackhide__ = True  # the specification failed; pytest need not show this code
         taken, found = self._taken(step)

@@ -22,8 +22,7 @@ from typing import Any, Final, NamedTuple
 from election.ids import BrokerId
 from spec.by_release import ByRelease, release_named, valuation
 from spec.checking import Result, Trace, check
-from spec.language.errors import SpecificationError, UsageError
-from spec.language.escapes import escaped
+from spec.language.errors import SpecificationError, UsageError, escaped
 from spec.systems.cluster import ClusterSpec
 from spec.what_if.events import AnotherController, ClusterEvent, Crash, ElectPreferred, Reassign, Return, Shutdown
 from spec.what_if.events_in_any_order import EventsInAnyOrder

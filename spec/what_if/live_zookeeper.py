@@ -18,8 +18,7 @@ from typing import Any, Final
 
 from election.brokers import InvalidBrokers, in_order
 from election.ids import BrokerId, ControllerEpoch
-from spec.language.errors import EnvironmentFailed, UsageError, safe_repr
-from spec.language.extras import require
+from spec.language.errors import EnvironmentFailed, UsageError, require, safe_repr
 from spec.what_if.known_cluster import DescribedPartition, Description
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER

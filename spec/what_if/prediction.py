@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerId
 from spec.by_release import ByRelease, release_named
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 from spec.what_if.events import ClusterEvent, Reassign
 from spec.what_if.known_cluster import MIN_ISR, KnownCluster, PartitionStatus, listed, named
 from spec.what_if.running_cluster import RunningCluster

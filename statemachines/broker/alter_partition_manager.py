@@ -1,8 +1,9 @@
-"""AlterPartitionManager: how a leader asks the controller to change its ISR, since 2.7.
+"""How a leader changes its ISR: since 2.7 it asks the controller, until 2.6 it writes to ZooKeeper.
 
-A leader proposes a change, and is in a pending state until the reply arrives (`hosted_partition`). Proposals gather,
-one for each partition, and travel together; only one request is in flight at a time. If the reply is lost, or the
-receiver is no controller, the same request is sent again, to the current controller. Effects of a reply:
+*AlterPartitionManager, since 2.7.* A leader proposes a change, and is in a pending state until the reply arrives
+(`hosted_partition`). Proposals gather, one for each partition, and travel together; only one request is in flight at
+a time. If the reply is lost, or the receiver is no controller, the same request is sent again, to the current
+controller. Effects of a reply:
 
     success                      the leader commits the state in the reply, if the leader epoch is still the same and
                                  it knows no later version
@@ -17,9 +18,6 @@ receiver is no controller, the same request is sent again, to the current contro
 A leader ignores the reply to a proposal that LeaderAndIsr has overtaken. But until that reply arrives the proposal
 occupies its partition's place: any other proposal in the meantime fails with OPERATION_NOT_ATTEMPTED.
 
-The caller has the logs, and says which replicas are in sync. Left out: the pause of 50 ms after a request that was
-refused as a whole.
-
 Not modelled, in older releases:
 
     until 2.7.1, and 2.8.0   a leader ignores a state of the version that it knows, and its change stays pending
@@ -30,10 +28,33 @@ Not modelled, in older releases:
                              place. The change stays pending; in 3.2.0 the leader returns to the committed state
                              [KAFKA-14010, 3.2.1]
 
-[AlterPartitionManager.scala, NodeToControllerRequestThread, Partition.submitAlterPartition, 3.9]
+*ZkAlterPartitionManager, until 2.6.* A leader sets the state of the partition if the node still has the version that
+the leader knows. The write is not fenced: any leader with the right version succeeds. The data contains the epoch of
+the controller that appointed the leader.
+
+    OK          the leader has the new ISR, and its version
+    BADVERSION  it reads the state back. If the data equals its own write, the reply to that write was lost, and the
+                change has succeeded [KAFKA-1382; before, it did not check]. Else another has written: the leader
+                keeps its known ISR and version, and can no longer write until LeaderAndIsr brings a new leader epoch
+    NONODE      the same
+
+A leader holds its lock meanwhile: LeaderAndIsr waits. No state is pending, and the old ISR counts until the write is
+confirmed. The controller learns of it through a node below /isr_change_notification, which names the changed
+partitions. It reads their states, and sends them to all brokers in UpdateMetadata.
+
+If the session ends, the leader gives up as after NONODE; in Kafka the thread fails, with the same effect. Not
+modelled: newer releases whose brokers are configured for an older protocol. There, since 2.7, a failed change stays
+pending until LeaderAndIsr.
+
+The caller has the logs, says which replicas are in sync, and says when a notification is written: Kafka checks every
+2.5 s, and waits until there was no change for 5 s, for 60 s at most. Left out: the pause of 50 ms after an
+AlterPartition that was refused as a whole.
+
+[AlterPartitionManager.scala, NodeToControllerRequestThread, Partition.submitAlterPartition, 3.9; Partition.scala,
+ReplicationUtils.scala, ReplicaManager.maybePropagateIsrChanges, KafkaZkClient.scala, 1.1 to 2.6]
 """
 
-from collections.abc import Callable, Collection, MutableMapping
+from collections.abc import Callable, Collection, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, Protocol
 
@@ -48,9 +69,20 @@ from statemachines.controller.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
 )
+from statemachines.controller.kafka_zk_client import (
+    ZkBatch,
+    ZkRequest,
+    ZkResponse,
+    get_topic_partition_states,
+    set_topic_partition_states,
+)
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
+from statemachines.messages.zk_data import TopicPartitionState, isr_change_notification_path
+from statemachines.zookeeper.tree import Code, Create
+
+# Since 2.7.
 
 NOT_APPLIED: Final = frozenset({Errors.INELIGIBLE_REPLICA, Errors.OPERATION_NOT_ATTEMPTED})
 """Errors after which nothing was written, nor will be."""
@@ -92,13 +124,7 @@ class InMemoryAlterPartition:
 
 
 class AlterPartitionManager:
-    """The changes of ISRs by the leaders on one broker.
-
-    Args:
-        replica_manager: its replicas.
-        broker_epoch: returns the epoch of its registration.
-        state: the proposals; by default a fresh state in memory.
-    """
+    """The leaders on one broker, as they ask for ISRs; `broker_epoch` returns the epoch of its registration."""
 
     def __init__(
         self,
@@ -171,7 +197,7 @@ class AlterPartitionManager:
         proposed = tuple((partition, unsent[partition]) for partition in sorted(unsent))
         data = (
             AlterPartitionData(
-                *partition, sent.leader_epoch, sent.isr, sent.leader_recovery_state, sent.partition_epoch
+                partition, sent.leader_epoch, sent.isr, sent.leader_recovery_state, sent.partition_epoch
             )
             for partition, sent in ((each, change.sent_leader_and_isr) for each, change in proposed)
         )
@@ -238,3 +264,121 @@ class AlterPartitionManager:
             partitions[partition] = hosted._replace(state=proposed.last_committed_state)
         elif outcome not in WAIT_FOR_LEADER_AND_ISR:
             self._submit(partition, proposed)
+
+
+# Until 2.6.
+
+
+class IsrUpdate(NamedTuple):
+    """A change that waits for ZooKeeper: its next request sets the state, or reads it back."""
+
+    due: ZkBatch
+    partition: TopicPartition
+    leader_and_isr: LeaderAndIsr
+    """The state to write, at the version that the leader knows."""
+
+
+class IsrChangeState(Protocol):
+    """The changes of a broker's leaders, as a variable."""
+
+    isr_change_set: frozenset[TopicPartition]
+    """The partitions whose ISR has changed without a notification yet."""
+
+
+@dataclass
+class InMemoryIsrChanges:
+    """The changes of a broker's leaders; initially none."""
+
+    isr_change_set: frozenset[TopicPartition] = frozenset()
+
+
+class ZkAlterPartitionManager:
+    """The leaders on one broker, as they write ISRs."""
+
+    def __init__(self, replica_manager: ReplicaManager, state: IsrChangeState | None = None) -> None:
+        self.replica_manager = replica_manager
+        self.state: IsrChangeState = InMemoryIsrChanges() if state is None else state
+
+    # A leader's changes.
+
+    def maybe_expand_isr(self, partition: TopicPartition, replica: BrokerId) -> IsrUpdate | None:
+        """A follower has caught up, and should join the ISR; None if it is in it already.
+
+        Raises:
+            ValueError: this broker does not lead; nothing has changed.
+        """
+        in_order("replica", (replica,))
+        if not self.may_expand_isr(partition, replica):
+            return None
+        return self._update(partition, (*self.replica_manager.led(partition).state.isr, replica))
+
+    def may_expand_isr(self, partition: TopicPartition, replica: BrokerId) -> bool:
+        """Whether a follower that has caught up would join (see `maybe_expand_isr`).
+
+        Raises:
+            ValueError: this broker does not lead.
+        """
+        return replica not in self.replica_manager.led(partition).state.isr
+
+    def maybe_shrink_isr(self, partition: TopicPartition, out_of_sync: Collection[BrokerId]) -> IsrUpdate | None:
+        """Followers have fallen behind, and should leave the ISR.
+
+        None if none of them is in it, or the leader cannot check for lagging replicas
+        (`in_sync_replicas.may_expire`).
+
+        Raises:
+            ValueError: this broker does not lead, or is one of them; nothing has changed.
+        """
+        hosted, broker = self.replica_manager.led(partition), self.replica_manager.broker
+        if broker in out_of_sync:
+            raise ValueError(f"broker {broker} leads {partition}, and does not leave its ISR")
+        isr, shrink_with_unassigned = hosted.state.isr, self.replica_manager.design.shrink_with_unassigned
+        if not may_expire(isr, broker, hosted.assignment.replicas, shrink_with_unassigned):
+            return None
+        left = tuple(each for each in isr if each not in out_of_sync)
+        return None if left == isr else self._update(partition, left)
+
+    def requests(self, update: IsrUpdate) -> tuple[ZkRequest, ...]:
+        """The next request."""
+        if update.due is ZkBatch.GetTopicPartitionStates:
+            return get_topic_partition_states((update.partition,))
+        epoch = self.replica_manager.led(update.partition).controller_epoch
+        return set_topic_partition_states(((update.partition, update.leader_and_isr),), epoch)
+
+    def answered(self, update: IsrUpdate, responses: Sequence[ZkResponse]) -> IsrUpdate | None:
+        """Process the reply: the next step of the change; None if it is over.
+
+        Raises:
+            ValueError: there is not exactly one response, or the broker no longer leads. Nothing has changed.
+        """
+        hosted = self.replica_manager.led(update.partition)
+        if len(responses) != 1:
+            raise ValueError(f"one request has {len(responses)} answers")
+        response = responses[0]
+        reading = update.due is ZkBatch.GetTopicPartitionStates
+        if response.code is Code.BADVERSION and self.replica_manager.design.read_back_isr:
+            return update._replace(due=ZkBatch.GetTopicPartitionStates)
+        wanted = TopicPartitionState.encode(update.leader_and_isr, hosted.controller_epoch)
+        if response.code is Code.OK and (not reading or response.data == wanted):
+            written = update.leader_and_isr._replace(partition_epoch=response.version)
+            self.replica_manager.state.all_partitions[update.partition] = hosted.with_committed(written)
+            self.state.isr_change_set |= {update.partition}
+        return None
+
+    # Notifications to the controller.
+
+    def isr_change_notification(self) -> Create | None:
+        """The request that creates a notification of the changes; None if there are none."""
+        changed = tuple(sorted(self.state.isr_change_set))
+        return Create(isr_change_notification_path(), changed, sequential=True) if changed else None
+
+    def notified(self) -> None:
+        """The node has been created."""
+        self.state.isr_change_set = frozenset()
+
+    def _update(self, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> IsrUpdate:
+        hosted = self.replica_manager.led(partition)
+        wanted = LeaderAndIsr(
+            self.replica_manager.broker, hosted.leader_epoch, isr, partition_epoch=hosted.partition_epoch
+        )
+        return IsrUpdate(ZkBatch.SetTopicPartitionStates, partition, wanted)

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
-from statemachines.broker.alter_partition_manager import AlterPartitionManager
+from statemachines.broker.alter_partition_manager import AlterPartitionManager, IsrUpdate, ZkAlterPartitionManager
 from statemachines.broker.data_plane import DataPlane, Settings
-from statemachines.broker.fetch_changes import Changes, HostedPartitions
-from statemachines.broker.hosted_partition import CommittedPartitionState
+from statemachines.broker.hosted_partition import Changes, CommittedPartitionState, HostedPartitions, InMemoryReplicas
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.kafka_server import (
     CONTROLLED_SHUTDOWN_MAX_RETRIES,
@@ -28,12 +27,10 @@ from statemachines.broker.kafka_server import (
     ShutdownStep,
 )
 from statemachines.broker.log import leader_epoch_checkpoint, offset_checkpoint
-from statemachines.broker.log.disk import Disk
+from statemachines.broker.log.unified_log import Disk
 from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.broker.partition import Milliseconds
 from statemachines.broker.replica_manager import ReplicaManager
-from statemachines.broker.replica_manager_state import InMemoryReplicas
-from statemachines.broker.zk_alter_partition_manager import IsrUpdate, ZkAlterPartitionManager
 from statemachines.controller.alter_partition import AlterPartitionRequest, AlterPartitionResponse
 from statemachines.controller.calls import EventFailure
 from statemachines.controller.control_design import ControlDesign
@@ -42,8 +39,7 @@ from statemachines.controller.controlled_shutdown import controlled_shutdown_res
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.errors import Errors
-from statemachines.messages.produce import Produced
-from statemachines.messages.records import Offset
+from statemachines.messages.records import Offset, Produced
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.zookeeper.tree import Code
 
@@ -232,7 +228,7 @@ class Broker:
             if alive != self.metadata_cache.state.alive_brokers:
                 self.changes.isrs.update(self._lacking)
         else:
-            self._look_at(TopicPartition(each.topicName, each.partitionIndex) for each in request.partitionStates)
+            self._look_at(each.partition for each in request.partitionStates)
         return response
 
     # Changes of ISRs.

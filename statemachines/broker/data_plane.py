@@ -19,32 +19,32 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerId
-from statemachines.broker.delayed_produce import DelayedProduce, DelayedProduces
-from statemachines.broker.fetch_changes import ChangedKeys, Changes
-from statemachines.broker.hosted_partition import HostedPartition
-from statemachines.broker.log.disk import Disk
+from statemachines.broker.hosted_partition import ChangedKeys, Changes, HostedPartition, ReplicaManagerState
 from statemachines.broker.log.truncation import kip_279
-from statemachines.broker.log.unified_log import UnifiedLog
+from statemachines.broker.log.unified_log import Disk, UnifiedLog
 from statemachines.broker.metadata_cache import MetadataCache
-from statemachines.broker.partition import Environment, Milliseconds, Partition
+from statemachines.broker.partition import DelayedProduce, DelayedProduces, Environment, Milliseconds, Partition
 from statemachines.broker.replica_fetcher_thread import FetchState, Followed, Halts, OutOfRange
-from statemachines.broker.replica_manager_state import ReplicaManagerState
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.messages.errors import Errors
-from statemachines.messages.fetch import (
+from statemachines.messages.records import (
+    UNDEFINED_EPOCH,
+    UNDEFINED_EPOCH_OFFSET,
     EpochAnswer,
+    EpochEndOffset,
     EpochQuestion,
     FetchedPartition,
     FetchPartition,
     FollowerRequest,
     FollowerResponse,
+    Offset,
     OffsetAnswer,
     OffsetQuestion,
     PartitionAnswer,
     PartitionQuestion,
+    Produced,
+    Record,
 )
-from statemachines.messages.produce import Produced
-from statemachines.messages.records import UNDEFINED_EPOCH, UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 
 EMPTY: Final = Partition()
@@ -222,12 +222,7 @@ class DataPlane:
     # Roles.
 
     def make_leader(self, partition: TopicPartition, before: HostedPartition) -> None:
-        """The broker leads in a newer epoch.
-
-        Args:
-            partition: the partition.
-            before: its role until now.
-        """
+        """The broker leads in a newer epoch; `before` is its role until now."""
         hosted, its = self.hosted.all_partitions[partition], self._environment(partition)
         self.clear_pending(partition)
         new_leader = not before.is_led_by(self.broker)
@@ -298,12 +293,7 @@ class DataPlane:
     def answer(
         self, request: FollowerRequest, expand_isr: Callable[[TopicPartition, BrokerId], object]
     ) -> FollowerResponse:
-        """Answer a follower's fetcher thread.
-
-        Args:
-            request: its request.
-            expand_isr: adds a follower to the ISR, if that is possible now.
-        """
+        """Answer a follower's fetcher thread; `expand_isr` adds the follower to an ISR, if that is possible now."""
         answers = tuple(
             (partition, self._answer(partition, request.replica_id, asked, expand_isr))
             for partition, asked in request.questions
@@ -388,16 +378,16 @@ class DataPlane:
             partitions: those of the thread that it asks about.
         """
         due = [each for each in partitions if each in self.fetching and self._leader(each) == leader]
-        epochs = [(each, asked) for each in due if (asked := self._followed(each).truncation_question(self.design))]
-        if epochs:
-            self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(epochs)))
-            return
-        for each in due:
-            followed = self._followed(each)
-            self._follow(each, followed.truncated_without_epoch(self.design), "its high watermark")
-        fetches = [(each, fetch) for each in due if (fetch := self._followed(each).fetch_question(self.design))]
-        if fetches:
-            self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(fetches)))
+        questions: list[tuple[TopicPartition, PartitionQuestion]] = [
+            (each, asked) for each in due if (asked := self._followed(each).truncation_question(self.design))
+        ]
+        for each in () if questions else due:
+            followed = self._followed(each).truncated_without_epoch(self.design)
+            self._follow(each, followed, "its high watermark")
+            if fetch := followed.fetch_question(self.design):
+                questions.append((each, fetch))
+        if questions:
+            self.exchanges[leader] = Exchange(FollowerRequest(self.broker, tuple(questions)))
 
     def receive(self, leader: BrokerId) -> bool:
         """The thread for a leader processes the response. Returns whether the broker halts."""

@@ -13,18 +13,26 @@ request can be repeated. A follower did so until 3.5, but since 3.6 it adopts th
 request is refused as a whole (`replica_manager`), and the replica fetches from no leader until the next leader epoch.
 This brings back, for followers, the anomaly of KAFKA-9769, fixed in 2.7.
 
+`ReplicaManagerState` has all partitions of a broker, as variables. In a `Cluster` they are in dicts that note their
+`Changes`: a follower fetches all the time, and most of its fetches change nothing. The cluster looks for the others
+only where something has changed that they depend on.
+
 Left out: the log itself, what a leader knows of its followers, topic ids, and directories that replicas move to.
 
 [Partition.scala, 3.9]
 """
 
-from collections.abc import Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from __future__ import annotations
+
+from collections.abc import Iterable, MutableMapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from election.ids import BrokerId, ControllerEpoch, LeaderEpoch
 from statemachines.messages.control_requests import LeaderAndIsrPartitionState
 from statemachines.messages.leader_and_isr import NO_EPOCH, LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.zookeeper.tree import ZkVersion
 
 
@@ -114,23 +122,18 @@ class HostedPartition(NamedTuple):
         """Whether this broker, which holds the partition, leads it [isLeader]."""
         return self.online and self.leader == broker
 
-    def make_leader(
-        self, state: LeaderAndIsrPartitionState, broker: BrokerId, has_log: bool = True
-    ) -> "HostedPartition":
+    def make_leader(self, state: LeaderAndIsrPartitionState, has_log: bool = True) -> HostedPartition:
         """The broker begins to lead, or leads on in a new epoch.
 
         Args:
             state: from LeaderAndIsr, in a newer leader epoch.
-            broker: this broker.
             has_log: False if the log could not be created; the change stops where it needs the log.
         """
-        committed = CommittedPartitionState(state.isr)
-        made = self._with(state, committed)
-        return made.with_log()._with_epochs(state) if has_log else made
+        return self._with(state, CommittedPartitionState(state.isr), has_log, adopts_epochs=has_log)
 
     def make_follower(
         self, state: LeaderAndIsrPartitionState, has_log: bool = True, epoch_after_log: bool = False
-    ) -> "HostedPartition":
+    ) -> HostedPartition:
         """The broker begins to follow, or follows on in a new epoch.
 
         Args:
@@ -139,28 +142,25 @@ class HostedPartition(NamedTuple):
             epoch_after_log: it adopts the epochs only once its log is open.
         """
         committed = CommittedPartitionState((), state.leaderRecoveryState)
-        made = self._with(state, committed)
-        if has_log:
-            made = made.with_log()
-        return made._with_epochs(state) if has_log or not epoch_after_log else made
+        return self._with(state, committed, has_log, adopts_epochs=has_log or not epoch_after_log)
 
-    def with_log(self) -> "HostedPartition":
+    def with_log(self) -> HostedPartition:
         """Its log is open [createLogIfNotExists]."""
         return self._replace(has_log=True)
 
-    def prepare_isr_expand(self, broker: BrokerId, replica: BrokerId) -> "HostedPartition":
+    def prepare_isr_expand(self, broker: BrokerId, replica: BrokerId) -> HostedPartition:
         """The leader is about to add a replica to an ISR without pending changes [prepareIsrExpand]."""
         committed = self._committed(broker)
-        sent = self._sent(broker, (*committed.isr, replica))
+        sent = self._sent(broker, committed, (*committed.isr, replica))
         return self._replace(state=PendingExpandIsr(replica, sent, committed))
 
-    def prepare_isr_shrink(self, broker: BrokerId, out_of_sync: Iterable[BrokerId]) -> "HostedPartition":
+    def prepare_isr_shrink(self, broker: BrokerId, out_of_sync: Iterable[BrokerId]) -> HostedPartition:
         """The leader is about to remove replicas from the ISR [prepareIsrShrink]."""
         committed, leaving = self._committed(broker), frozenset(out_of_sync)
-        sent = self._sent(broker, (each for each in committed.isr if each not in leaving))
+        sent = self._sent(broker, committed, (each for each in committed.isr if each not in leaving))
         return self._replace(state=PendingShrinkIsr(leaving, sent, committed))
 
-    def with_committed(self, leader_and_isr: LeaderAndIsr) -> "HostedPartition":
+    def with_committed(self, leader_and_isr: LeaderAndIsr) -> HostedPartition:
         """The leader learns ZooKeeper's state; ignored in another leader epoch, or if it knows a later version.
 
         [handleAlterPartitionUpdate]
@@ -184,21 +184,115 @@ class HostedPartition(NamedTuple):
             raise ValueError(f"a change of the ISR is under way: {self.state}")
         return self.state
 
-    def _sent(self, broker: BrokerId, isr: Iterable[BrokerId]) -> LeaderAndIsr:
+    def _sent(self, broker: BrokerId, committed: CommittedPartitionState, isr: Iterable[BrokerId]) -> LeaderAndIsr:
         """The state to write."""
-        recovery = self._committed(broker).leader_recovery_state
+        recovery = committed.leader_recovery_state
         return LeaderAndIsr(broker, self.leader_epoch, tuple(isr), recovery, self.partition_epoch)
 
-    def _with(self, state: LeaderAndIsrPartitionState, committed: CommittedPartitionState) -> "HostedPartition":
-        """Replace the assignment and the ISR [updateAssignmentAndIsr]."""
-        assignment = ReplicaAssignment(state.replicas, state.addingReplicas, state.removingReplicas)
-        return self._replace(controller_epoch=state.controllerEpoch, assignment=assignment, state=committed)
-
-    def _with_epochs(self, state: LeaderAndIsrPartitionState) -> "HostedPartition":
-        return self._replace(
-            leader=state.leader, leader_epoch=state.leaderEpoch, partition_epoch=state.partitionEpoch
+    def _with(
+        self,
+        state: LeaderAndIsrPartitionState,
+        committed: CommittedPartitionState,
+        has_log: bool,
+        adopts_epochs: bool,
+    ) -> HostedPartition:
+        """Take the assignment, the ISR and, unless the change has stopped before, the epochs."""
+        epochs_from_request = (state.leader, state.leaderEpoch, state.partitionEpoch)
+        return HostedPartition(
+            self.online,
+            *(epochs_from_request if adopts_epochs else (self.leader, self.leader_epoch, self.partition_epoch)),
+            controller_epoch=state.controllerEpoch,
+            assignment=ReplicaAssignment(state.replicas, state.addingReplicas, state.removingReplicas),
+            state=committed,
+            has_log=has_log or self.has_log,
         )
 
 
 OFFLINE_PARTITION = HostedPartition(online=False)
 """Its log directory has failed. It stays offline while the broker runs, whatever requests say."""
+
+
+# All partitions of a broker.
+
+
+class Fetching(NamedTuple):
+    """The leader that a follower fetches from, and the leader epoch."""
+
+    leader: BrokerId
+    leader_epoch: LeaderEpoch
+
+
+class ReplicaManagerState(Protocol):
+    """A broker's view of its replicas, as variables. Values are immutable and replaced as a whole."""
+
+    controller_epoch: ControllerEpoch
+    """The newest in any request."""
+    logs: frozenset[TopicPartition]
+    """The partitions that have a log, in a directory that has not failed. Logs outlive the broker's process."""
+    has_offline_log_dir: bool
+    """One of its log directories has failed."""
+
+    @property
+    def all_partitions(self) -> MutableMapping[TopicPartition, HostedPartition]:
+        """The partitions whose replicas it keeps, as named by requests since its start."""
+
+    @property
+    def fetchers(self) -> MutableMapping[TopicPartition, Fetching]:
+        """The fetchers of its followers [replicaFetcherManager]."""
+
+
+@dataclass
+class InMemoryReplicas:
+    """A broker's view of its replicas, over dicts; initially empty."""
+
+    controller_epoch: ControllerEpoch = 0
+    logs: frozenset[TopicPartition] = frozenset()
+    has_offline_log_dir: bool = False
+    all_partitions: MutableMapping[TopicPartition, HostedPartition] = field(default_factory=dict)
+    fetchers: MutableMapping[TopicPartition, Fetching] = field(default_factory=dict)
+
+
+# What has changed, for fetches to look at.
+
+V = TypeVar("V")
+
+
+class Changes:
+    """What a broker has changed since somebody last looked for fetches that have something to do."""
+
+    def __init__(self) -> None:
+        self.partitions: set[TopicPartition] = set()
+        """Its own fetches of these, and those of all followers."""
+        self.isrs: set[TopicPartition] = set()
+        """The fetches of followers outside the ISR."""
+        self.followers: set[tuple[BrokerId, TopicPartition]] = set()
+        """The fetches of these followers."""
+
+
+class ChangedKeys(dict[TopicPartition, V]):
+    """A dict by partition that notes which of its values have changed."""
+
+    def __init__(self, changes: Changes) -> None:
+        super().__init__()
+        self._changes = changes
+
+    def __setitem__(self, partition: TopicPartition, value: V) -> None:
+        self._changes.partitions.add(partition)
+        super().__setitem__(partition, value)
+
+    def pop(self, partition: TopicPartition, *default: Any) -> Any:
+        """Remove a partition, and note it."""
+        self._changes.partitions.add(partition)
+        return super().pop(partition, *default)
+
+
+class HostedPartitions(ChangedKeys[HostedPartition]):
+    """A dict of hosted partitions that notes whether more than the ISR has changed."""
+
+    def __setitem__(self, partition: TopicPartition, value: HostedPartition) -> None:
+        before = self.get(partition)
+        if before is not None and (before.leader, before.leader_epoch) == (value.leader, value.leader_epoch):
+            self._changes.isrs.add(partition)
+            dict.__setitem__(self, partition, value)
+        else:
+            super().__setitem__(partition, value)

@@ -56,12 +56,7 @@ class KafkaApis:
     def handle(
         self, request: ControlRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> ControlResponse:
-        """Handle a request.
-
-        Args:
-            request: a controller's request.
-            failures: failures of logs; see `replica_manager`.
-        """
+        """Handle a controller's request; `failures` are of logs (`replica_manager`)."""
         if not self.design.newer_broker_epoch and request.brokerEpoch > self.broker_epoch():
             return _failed(request)
         match request:
@@ -116,4 +111,4 @@ def _failed(request: ControlRequest) -> ControlResponse:
 
 
 def _of_each(request: LeaderAndIsrRequest | StopReplicaRequest, error: Errors) -> PartitionErrors:
-    return tuple((TopicPartition(each.topicName, each.partitionIndex), error) for each in request.partitionStates)
+    return tuple((each.partition, error) for each in request.partitionStates)

@@ -184,7 +184,9 @@ class KafkaServer:
         """Process the controller's reply, or its absence."""
         if answer is NotAnswered.Unexpected:
             return Stopped(cleanly=False)
-        if isinstance(answer, ControlledShutdownResponse) and self._lets_go(answer):
+        if isinstance(answer, ControlledShutdownResponse) and (
+            answer.errorCode is Errors.NONE and not answer.remainingPartitions
+        ):
             return Stopped(cleanly=True)
         return self._failed(step.controller, step.remaining_retries)
 
@@ -214,6 +216,3 @@ class KafkaServer:
         if remaining == 0 and self.design.stop_after_last_retry:
             return Stopped(cleanly=False)
         return Backoff(remaining, asked, self.retry_backoff_ms)
-
-    def _lets_go(self, answer: ControlledShutdownResponse) -> bool:
-        return answer.errorCode is Errors.NONE and not answer.remainingPartitions

@@ -61,12 +61,11 @@ class MetadataCache:
         self.state.controller_id = request.controllerId if request.controllerId >= 0 else None
         self.state.alive_brokers = frozenset(request.liveBrokers)
         for received in request.partitionStates:
-            partition = TopicPartition(received.topicName, received.partitionIndex)
             if received.leader == LEADER_DURING_DELETE:
-                self.state.partition_states.pop(partition, None)
-                deleted.append(partition)
+                self.state.partition_states.pop(received.partition, None)
+                deleted.append(received.partition)
             else:
-                self.state.partition_states[partition] = received
+                self.state.partition_states[received.partition] = received
         return tuple(deleted)
 
     def has_alive_broker(self, broker: BrokerId) -> bool:

@@ -9,14 +9,17 @@ has all records below. So each fetch tells the leader a log end offset (LEO), an
                                          2 fetches at 2: the HW becomes 2, and the answer still says 0
                                          2 fetches at 2 again, and learns that the HW is 2
 
-A response says what the HW was before its fetch: a follower learns of a committed record one fetch later.
+A response says what the HW was before its fetch: a follower learns of a committed record one fetch later. A producer
+with acks=all hears nothing before its record is committed. `DelayedProduces` has those of a broker that wait.
 
-[Partition.scala, Replica.scala, ReplicaManager.readFromLocalLog, 0.10.1 to 3.9]
+[Partition.scala, Replica.scala, ReplicaManager.readFromLocalLog, DelayedProduce.scala, DelayedOperationPurgatory,
+0.10.1 to 3.9]
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
+from itertools import chain
 from typing import Annotated, Any, Final, NamedTuple
 
 from election.ids import BrokerId
@@ -27,15 +30,20 @@ from statemachines.broker.log.truncation import check_leader_epoch, diverging_ep
 from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.messages.errors import Errors
-from statemachines.messages.fetch import (
+from statemachines.messages.records import (
+    UNDEFINED_EPOCH_OFFSET,
     EpochAnswer,
+    EpochEndOffset,
     EpochQuestion,
     FetchedPartition,
     FetchPartition,
+    Offset,
     OffsetAnswer,
     OffsetQuestion,
+    Produced,
+    Record,
 )
-from statemachines.messages.records import UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset, Record
+from statemachines.messages.topic_partition import TopicPartition
 
 Milliseconds = Annotated[int, "a time in milliseconds"]
 NEVER: Final[Milliseconds] = 0
@@ -109,13 +117,7 @@ class Partition(NamedTuple):
     # Roles.
 
     def make_leader(self, hosted: HostedPartition, its: Environment, new_leader: bool) -> Partition:
-        """The broker leads in a newer epoch.
-
-        Args:
-            hosted: its role and ISR now.
-            its: the broker.
-            new_leader: it did not lead before.
-        """
+        """The broker leads in a newer epoch, with this role and ISR. A new leader did not lead before."""
         log, design = self.log, its.design
         if log.high_watermark > log.end_offset and new_leader:
             log = log._replace(high_watermark=design.unknown_high_watermark)
@@ -141,11 +143,7 @@ class Partition(NamedTuple):
     ) -> Partition | Errors:
         """A leader appends what a producer sends, or refuses it [appendRecordsToLeader].
 
-        Args:
-            hosted: its role and ISR.
-            its: the broker.
-            values: the values of the records.
-            all_in_sync: acks=all: the ISR must be large enough.
+        With acks=all (`all_in_sync`) the ISR must be large enough.
         """
         if not hosted.is_led_by(its.broker):
             return Errors.NOT_LEADER_OR_FOLLOWER
@@ -158,10 +156,7 @@ class Partition(NamedTuple):
     def outcome(self, hosted: HostedPartition, its: Environment, required: Offset) -> Errors | None:
         """What a producer with acks=all hears; None: it waits [checkEnoughReplicasReachOffset].
 
-        Args:
-            hosted: its role and ISR.
-            its: the broker.
-            required: the HW at which its records are committed.
+        Its records are committed once the HW is at the required offset.
         """
         if not hosted.is_led_by(its.broker):
             return Errors.NOT_LEADER_OR_FOLLOWER
@@ -278,3 +273,65 @@ class Partition(NamedTuple):
     def _min_isr(self, its: Environment) -> int:
         least = its.min_insync_replicas
         return min(least, len(self.followers) + 1) if its.design.cap_min_isr else least
+
+
+# The producers that wait.
+
+
+TIMEOUT_MS: Final[Milliseconds] = 30_000
+"""How long a producer waits, by default [request.timeout.ms of Kafka's producer]."""
+
+
+class DelayedProduce(NamedTuple):
+    """A producer that waits."""
+
+    required: Offset
+    """The high watermark that it waits for."""
+    produced: Produced
+    expires: Milliseconds
+
+
+class DelayedProduces:
+    """The producers that wait at one broker."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[TopicPartition, list[DelayedProduce]] = {}
+
+    def watch(self, partition: TopicPartition, required: Offset, produced: Produced, now: Milliseconds) -> None:
+        """A producer begins to wait until the high watermark is at this offset."""
+        self._waiting.setdefault(partition, []).append(DelayedProduce(required, produced, now + TIMEOUT_MS))
+
+    def complete(
+        self, partition: TopicPartition, outcome: Callable[[TopicPartition, DelayedProduce], Errors | None]
+    ) -> None:
+        """Answer the producers of a partition [checkAndComplete]; one without an outcome waits on."""
+        for each in self._waiting.pop(partition, ()):
+            error = outcome(partition, each)
+            if error is None:
+                self._waiting.setdefault(partition, []).append(each)
+            elif error is Errors.NONE:
+                each.produced.offset = each.required - 1
+            else:
+                each.produced.error = error
+
+    def forget(self) -> None:
+        """The process ends without an answer."""
+        for each in chain.from_iterable(self._waiting.values()):
+            each.produced.error = Errors.NETWORK_EXCEPTION
+
+    # Time.
+
+    @property
+    def next_expiration(self) -> Milliseconds | None:
+        """When the first of them hears that its time is over; None if none waits."""
+        return min((each.expires for each in chain.from_iterable(self._waiting.values())), default=None)
+
+    def expire(self, now: Milliseconds) -> None:
+        """Answer those whose time is over. Their records stay in the log."""
+        for partition in tuple(self._waiting):
+            self.complete(partition, lambda _, each: Errors.REQUEST_TIMED_OUT if each.expires <= now else None)
+
+    def put_off(self, time: Milliseconds) -> None:
+        """They wait so much longer."""
+        for partition, waiting in self._waiting.items():
+            self._waiting[partition] = [each._replace(expires=each.expires + time) for each in waiting]

@@ -36,15 +36,17 @@ from statemachines.broker.log.leader_epochs import UNDEFINED_EPOCH
 from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.messages.errors import Errors
-from statemachines.messages.fetch import (
+from statemachines.messages.records import (
+    UNDEFINED_EPOCH_OFFSET,
     EpochAnswer,
+    EpochEndOffset,
     EpochQuestion,
     FetchedPartition,
     FetchPartition,
+    Offset,
     OffsetAnswer,
     OffsetQuestion,
 )
-from statemachines.messages.records import UNDEFINED_EPOCH_OFFSET, EpochEndOffset, Offset
 
 
 class FetchState(NamedTuple):

@@ -49,9 +49,15 @@ from typing import Final, NamedTuple, TypeVar
 
 from election.ids import BrokerId
 from statemachines.broker.data_plane import DataPlane
-from statemachines.broker.hosted_partition import OFFLINE_PARTITION, HostedPartition, is_newer_leader_epoch
+from statemachines.broker.hosted_partition import (
+    OFFLINE_PARTITION,
+    Fetching,
+    HostedPartition,
+    InMemoryReplicas,
+    ReplicaManagerState,
+    is_newer_leader_epoch,
+)
 from statemachines.broker.metadata_cache import MetadataCache
-from statemachines.broker.replica_manager_state import Fetching, InMemoryReplicas, ReplicaManagerState
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import (
     LeaderAndIsrResponse,
@@ -70,16 +76,6 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import EPOCH_DURING_DELETE, NO_EPOCH
 from statemachines.messages.topic_partition import TopicPartition
-
-__all__ = [
-    "Fetching",
-    "InMemoryReplicas",
-    "LeadershipChange",
-    "LogFailure",
-    "NO_FAILURES",
-    "ReplicaManager",
-    "ReplicaManagerState",
-]
 
 
 class LogFailure(Enum):
@@ -134,18 +130,11 @@ class _Handling:
 class ReplicaManager:
     """The replicas of one broker.
 
-    >>> partition_state = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2))
+    >>> partition_state = LeaderAndIsrPartitionState(TopicPartition("t", 0), 5, 1, 3, (1, 2), 7, (1, 2))
     >>> manager = ReplicaManager(1, MetadataCache())
     >>> change = manager.become_leader_or_follower(LeaderAndIsrRequest(9, 5, 101, (partition_state,), (1,)))
     >>> change.leaders, manager.state.all_partitions[TopicPartition("t", 0)].leader_epoch
     ((TopicPartition(topic='t', partition=0),), 3)
-
-    Args:
-        broker: its id.
-        metadata_cache: its view of the cluster.
-        state: its replicas; by default in memory.
-        design: the design of its release.
-        is_shutting_down: whether the broker is shutting down [isShuttingDown].
     """
 
     def __init__(
@@ -162,17 +151,14 @@ class ReplicaManager:
         self.state: ReplicaManagerState = InMemoryReplicas() if state is None else state
         self.design = ControlDesign() if design is None else design
         self.is_shutting_down = is_shutting_down
+        """Whether the broker is shutting down [isShuttingDown]."""
 
     # The three requests.
 
     def become_leader_or_follower(
         self, request: LeaderAndIsrRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> LeadershipChange:
-        """Handle LeaderAndIsr.
-
-        Args:
-            request: the request.
-            failures: failures where a log is created.
+        """Handle LeaderAndIsr; `failures` are of logs that are created.
 
         Raises:
             ValueError: the request contains a partition twice; nothing has changed.
@@ -228,11 +214,7 @@ class ReplicaManager:
     def stop_replicas(
         self, request: StopReplicaRequest, failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES
     ) -> StopReplicaResponse:
-        """Handle StopReplica: stop replicas, and delete those with the delete flag.
-
-        Args:
-            request: the request.
-            failures: failures where a log is deleted.
+        """Handle StopReplica: stop replicas, and delete those with the delete flag; `failures` are of their logs.
 
         Raises:
             ValueError: the request contains a partition twice; nothing has changed.
@@ -348,7 +330,7 @@ class ReplicaManager:
             if self._is_ahead(hosted, partition_state):
                 continue
             failure = self._create_log(partition, partition_state.isNew, handling)
-            new = hosted.make_leader(partition_state, self.broker, has_log=failure is None)
+            new = hosted.make_leader(partition_state, has_log=failure is None)
             if self._become(partition, new, failure, handling):
                 if self.data_plane is not None:
                     self.data_plane.make_leader(partition, hosted)
@@ -463,10 +445,9 @@ def _by_partition(states: Iterable[S]) -> dict[TopicPartition, S]:
     """
     found: dict[TopicPartition, S] = {}
     for partition_state in states:
-        partition = TopicPartition(partition_state.topicName, partition_state.partitionIndex)
-        if partition in found:
-            raise ValueError(f"{partition} occurs twice in a request")
-        found[partition] = partition_state
+        if partition_state.partition in found:
+            raise ValueError(f"{partition_state.partition} occurs twice in a request")
+        found[partition_state.partition] = partition_state
     return found
 
 

@@ -44,7 +44,7 @@ from statemachines.controller.request_batch import BatchNotEmpty, RequestsNotSen
 from statemachines.controller.zk_state_machine import PartitionUpdate, ZkStateMachine
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
-from statemachines.messages.topic_partition import PartitionId, TopicName, TopicPartition
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import TopicPartitionState
 from statemachines.zookeeper.tree import Code, ZkVersion
 
@@ -54,8 +54,7 @@ RECOVERED, RECOVERING = LeaderRecoveryState.RECOVERED, LeaderRecoveryState.RECOV
 class AlterPartitionData(NamedTuple):
     """The ISR that a leader requests for one partition."""
 
-    topicName: TopicName
-    partitionIndex: PartitionId
+    partition: TopicPartition
     leaderEpoch: LeaderEpoch
     newIsr: tuple[BrokerId, ...]
     leaderRecoveryState: LeaderRecoveryState
@@ -247,11 +246,10 @@ def _wanted(request: AlterPartitionRequest) -> Mapping[TopicPartition, LeaderAnd
     """The states that a request asks for, by partition."""
     wanted: dict[TopicPartition, LeaderAndIsr] = {}
     for data in request.partitions:
-        partition = TopicPartition(data.topicName, data.partitionIndex)
-        if partition in wanted:
-            raise ValueError(f"{partition} occurs twice in a request")
-        isr = in_order(f"ISR of {partition}", data.newIsr)
-        wanted[partition] = LeaderAndIsr(
+        if data.partition in wanted:
+            raise ValueError(f"{data.partition} occurs twice in a request")
+        isr = in_order(f"ISR of {data.partition}", data.newIsr)
+        wanted[data.partition] = LeaderAndIsr(
             request.brokerId, data.leaderEpoch, isr, data.leaderRecoveryState, data.partitionEpoch
         )
     return wanted

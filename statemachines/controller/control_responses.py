@@ -158,7 +158,5 @@ def is_awaited(broker: BrokerId, request: StopReplicaRequest, context: Controlle
 def _to_delete(request: StopReplicaRequest) -> frozenset[TopicPartition]:
     """The partitions whose logs the request deletes."""
     return frozenset(
-        TopicPartition(state.topicName, state.partitionIndex)
-        for state in request.partitionStates
-        if request.deletePartitions or state.deletePartition
+        state.partition for state in request.partitionStates if request.deletePartitions or state.deletePartition
     )

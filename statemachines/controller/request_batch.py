@@ -147,8 +147,7 @@ class ControllerBrokerRequestBatch:
         """
         leader_and_isr, controller_epoch = known
         state = LeaderAndIsrPartitionState(
-            partition.topic,
-            partition.partition,
+            partition,
             controller_epoch,
             leader_and_isr.leader,
             leader_and_isr.leader_epoch,
@@ -177,7 +176,7 @@ class ControllerBrokerRequestBatch:
             replica = PartitionAndReplica(partition, broker)
             already_deleted = replica in requests and requests[replica].deletePartition
             requests[replica] = StopReplicaPartitionState(
-                partition.topic, partition.partition, leader_epoch, already_deleted or delete_partition
+                partition, leader_epoch, already_deleted or delete_partition
             )
 
     def add_update_metadata_request_for_brokers(
@@ -218,8 +217,7 @@ class ControllerBrokerRequestBatch:
         replicas = self.context.partition_replica_assignment(partition)
         told_offline = replicas if self.design.log_dir_failure else ()
         return UpdateMetadataPartitionState(
-            partition.topic,
-            partition.partition,
+            partition,
             controller_epoch,
             leader_and_isr.leader,
             leader_and_isr.leader_epoch,

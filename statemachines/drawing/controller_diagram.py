@@ -128,10 +128,6 @@ class Picture(NamedTuple):
 def picture_of(release: str, moves: Iterable[Transition]) -> Picture:
     """The life of a controller of a release, with these transitions.
 
-    Args:
-        release: one of Kafka's.
-        moves: its transitions.
-
     Raises:
         ValueError: there is no such release.
     """

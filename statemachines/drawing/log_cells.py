@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from typing import Final, TypeAlias
 
-from statemachines.broker.log.partition_logs import PartitionLogs
-from statemachines.broker.log.unified_log import UnifiedLog
+from statemachines.broker.log.unified_log import PartitionLogs, UnifiedLog
 from statemachines.drawing.graphviz import FONT_SIZE, FONTS, INITIAL, LETTER, QUIET
 
 Moments: TypeAlias = Sequence[tuple[str, PartitionLogs]]

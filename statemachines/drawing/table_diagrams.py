@@ -59,7 +59,8 @@ def dot(table: Table[Any], direction: Direction = "TB") -> str:
 def svg(table: Table[Any], direction: Direction = "TB") -> str:
     """The table as an SVG image, with identical bytes for the same version of Graphviz."""
     graph = _graph(table, direction)
-    size = {"width": _node_width(table) / POINTS_PER_INCH, "height": NODE_HEIGHT / POINTS_PER_INCH}
+    widest = max(width_of(str(state)) for state in table.states)
+    size = {"width": widest / POINTS_PER_INCH, "height": NODE_HEIGHT / POINTS_PER_INCH}
     for state in table.states:
         graph.get_node(state).attr.update(label=label([cell(str(state))]), fixedsize="true", **size)
     for row in _rows(table):
@@ -96,14 +97,7 @@ _LOOKS: Mapping[GraphEngine, Any] = MappingProxyType(
 
 
 class _Drawn(GraphMachine):
-    """The machine of a table, for its graph.
-
-    Args:
-        table: the rows.
-        direction: the direction of time.
-        engine: the drawing backend.
-        words: the text on the arrow of a row.
-    """
+    """The machine of a table, for its graph; `words` gives the text on the arrow of a row."""
 
     def __init__(
         self, table: Table[Any], direction: Direction, engine: GraphEngine, words: Callable[[Row[Any]], str]
@@ -111,7 +105,8 @@ class _Drawn(GraphMachine):
         self.machine_attributes = {"directed": "true", "strict": "false", "rankdir": direction}
         self.style_attributes = _LOOKS[engine]
         super().__init__(
-            states=_states(table),
+            # Graphviz puts the first state at the top.
+            states=sorted(table.states, key=lambda state: (state is not table.initial, table.states.index(state))),
             transitions=[
                 {"trigger": row.trigger, "source": row.source, "dest": row.dest, "label": words(row)}
                 for row in _rows(table)
@@ -131,14 +126,11 @@ def _graph(table: Table[Any], direction: Direction) -> Any:
     graph.graph_attr["label"] = ""
     graph.add_node(_BEGIN, shape="point", label="", width=BEGIN_SIZE / POINTS_PER_INCH, fillcolor=LINE)
     graph.add_edge(_BEGIN, table.initial)
-    for state in _ends(table):
-        graph.get_node(state).attr["peripheries"] = 2
+    left = {row.source for row in _rows(table)}
+    for state in table.states:
+        if state not in left:
+            graph.get_node(state).attr["peripheries"] = 2
     return graph
-
-
-def _states(table: Table[Any]) -> list[Any]:
-    """The states, starting with the initial one, which Graphviz then puts at the top."""
-    return sorted(table.states, key=lambda state: (state is not table.initial, table.states.index(state)))
 
 
 def _rows(table: Table[Any]) -> list[Row[Any]]:
@@ -154,14 +146,3 @@ def _label(table: Table[Any], row: Row[Any]) -> list[str]:
 def _lines(table: Table[Any], row: Row[Any]) -> list[str]:
     """The label in lines."""
     return [line for each in _label(table, row) for line in wrap(each, LONGEST_LINE)]
-
-
-def _ends(table: Table[Any]) -> list[Any]:
-    """The states that no arrow of the picture leaves."""
-    left = {row.source for row in _rows(table)}
-    return [state for state in table.states if state not in left]
-
-
-def _node_width(table: Table[Any]) -> int:
-    """One width for all states of a table, in points."""
-    return max(width_of(str(state)) for state in table.states)

@@ -5,7 +5,8 @@ its metadata for clients. Fields have the names of Kafka's schemas [LeaderAndIsr
 UpdateMetadataRequest.json, StopReplicaRequest.json, 3.9]. Each request carries two epochs by which a broker refuses
 late requests: that of its controller and, since 2.2, that of the receiving broker [KIP-380].
 
-On the wire partitions are grouped by topic; here they are listed one by one, in order. Left out: topic ids,
+On the wire partitions are grouped by topic; here they are listed one by one, in order, and each is named by one value
+instead of topicName and partitionIndex. Left out: topic ids,
 endpoints, racks, and fields of KRaft controllers.
 """
 
@@ -15,7 +16,7 @@ from typing import Final, Literal, NamedTuple, TypeAlias
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
 from statemachines.messages.leader_and_isr import LeaderRecoveryState
-from statemachines.messages.topic_partition import PartitionId, TopicName
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.zookeeper.tree import ZkVersion
 
 UNKNOWN_BROKER_EPOCH: Final = -1
@@ -25,8 +26,7 @@ UNKNOWN_BROKER_EPOCH: Final = -1
 class LeaderAndIsrPartitionState(NamedTuple):
     """The leader and ISR of a partition, for one of its replicas."""
 
-    topicName: TopicName
-    partitionIndex: PartitionId
+    partition: TopicPartition
     controllerEpoch: ControllerEpoch
     """The epoch of the controller that wrote the state, possibly an older one."""
     leader: Literal[-1] | BrokerId
@@ -56,8 +56,7 @@ class LeaderAndIsrRequest(NamedTuple):
 class UpdateMetadataPartitionState(NamedTuple):
     """The leader and ISR of a partition, for any broker."""
 
-    topicName: TopicName
-    partitionIndex: PartitionId
+    partition: TopicPartition
     controllerEpoch: ControllerEpoch
     leader: Literal[-1, -2] | BrokerId
     """-1 if there is none, -2 if the topic is to be deleted."""
@@ -81,8 +80,7 @@ class UpdateMetadataRequest(NamedTuple):
 class StopReplicaPartitionState(NamedTuple):
     """A replica to stop."""
 
-    topicName: TopicName
-    partitionIndex: PartitionId
+    partition: TopicPartition
     leaderEpoch: Literal[-2, -1] | LeaderEpoch
     """-1 if there is none, or until 2.5; -2 if the topic is to be deleted, which overrides any epoch."""
     deletePartition: bool

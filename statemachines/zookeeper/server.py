@@ -179,10 +179,6 @@ def _nobody() -> MutableMapping[ZkPath, frozenset[SessionId]]:
     return TotalDict(frozenset())
 
 
-def _nothing() -> MutableMapping[SessionId, tuple[Event, ...]]:
-    return TotalDict(())
-
-
 @dataclass
 class InMemoryState:
     """The state over dicts: initially a lone root and no session."""
@@ -191,7 +187,7 @@ class InMemoryState:
     sessions: MutableMapping[SessionId, frozenset[ZkPath]] = field(default_factory=dict)
     data_watches: MutableMapping[ZkPath, frozenset[SessionId]] = field(default_factory=_nobody)
     child_watches: MutableMapping[ZkPath, frozenset[SessionId]] = field(default_factory=_nobody)
-    events: MutableMapping[SessionId, tuple[Event, ...]] = field(default_factory=_nothing)
+    events: MutableMapping[SessionId, tuple[Event, ...]] = field(default_factory=lambda: TotalDict(()))
     zxid: Zxid = 0
 
 

@@ -13,10 +13,8 @@ from typing import Any, Final
 import pytest
 
 from election.ids import BrokerId
-from spec.kafka.broker_processes import AdministratorProcess, BrokerProcess, LogLine, Processes
-from spec.kafka.proxy import Address, Proxy
-from spec.kafka.wire import RequestFrame
-from spec.kafka.zookeeper_operator import ZooKeeperOperator
+from spec.kafka.broker_processes import AdministratorProcess, BrokerProcess, LogLine, Processes, ZooKeeperOperator
+from spec.kafka.proxy import Address, Proxy, RequestFrame
 from spec.language.errors import UsageError
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import TopicPartitionState, topic_partition_state_path, topic_path

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from election.ids import BrokerEpoch
-from spec.kafka.java_sources import SOURCES, sources_for
+from spec.kafka.java import SOURCES, sources_for
 from spec.kafka.pure import SHARED, PureCalls, protocol
-from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition
+from statemachines.broker.hosted_partition import CommittedPartitionState, Fetching, HostedPartition
 from statemachines.broker.metadata_cache import InMemoryMetadata
-from statemachines.broker.replica_manager import Fetching, LeadershipChange, LogFailure, ReplicaManager
+from statemachines.broker.replica_manager import LeadershipChange, LogFailure, ReplicaManager
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import ControlResponse, UpdateMetadataResponse
 from statemachines.messages.control_requests import (
@@ -72,7 +72,7 @@ class Receive(NamedTuple):
 
     def failures(self) -> Mapping[TopicPartition, LogFailure]:
         """The failures by partition; a directory is created before the configuration is read."""
-        named = (TopicPartition(state.topicName, state.partitionIndex) for state in self.request.partitionStates)
+        named = (state.partition for state in self.request.partitionStates)
         return {
             each: LogFailure.Storage if str(each) in self.failing else LogFailure.ConfigNotRead
             for each in named
@@ -120,8 +120,7 @@ def _as_of(release: str, command: Command) -> Command:
         request = request._replace(
             deletePartitions=any(state.deletePartition for state in request.partitionStates),
             partitionStates=tuple(
-                StopReplicaPartitionState(state.topicName, state.partitionIndex, NO_EPOCH, False)
-                for state in request.partitionStates
+                StopReplicaPartitionState(state.partition, NO_EPOCH, False) for state in request.partitionStates
             ),
         )
     return command._replace(request=request)
@@ -163,9 +162,11 @@ def request_written(request: ControlRequest) -> Mapping[str, Any]:
 
 
 def _fields(record: Any) -> Any:
-    """A record by the names of its fields."""
+    """A record by the names of its fields; a partition, by those of Kafka's schemas."""
     if hasattr(record, "_asdict"):
-        return {name: _fields(value) for name, value in record._asdict().items()}
+        fields = {name: _fields(value) for name, value in record._asdict().items() if name != "partition"}
+        topic, index = getattr(record, "partition", (None, None))
+        return fields if topic is None else {"topicName": topic, "partitionIndex": index, **fields}
     return list(map(_fields, record)) if isinstance(record, tuple) else record
 
 

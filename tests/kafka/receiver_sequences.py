@@ -152,7 +152,7 @@ class Drawing:
             replicas = (BROKER, *replicas)
         recovering = self._tells_recovery and self._rarely()
         return LeaderAndIsrPartitionState(
-            *partition,
+            partition,
             controllerEpoch=self._controller_epoch,
             leader=self._one(LEADERS),
             leaderEpoch=max(0, self._leader_epochs[partition] - late),
@@ -168,7 +168,7 @@ class Drawing:
     def _stop(self) -> Command:
         failing, _ = self._failures()
         partitions = self._partitions(1)
-        states = (StopReplicaPartitionState(*each, self._stopped(each), self._pick(2) == 1) for each in partitions)
+        states = (StopReplicaPartitionState(each, self._stopped(each), self._pick(2) == 1) for each in partitions)
         return self._request(StopReplicaRequest, False, tuple(states), failing=failing)
 
     def _stopped(self, partition: TopicPartition) -> int:
@@ -179,7 +179,7 @@ class Drawing:
     def _metadata(self, alive: Sequence[int]) -> Command:
         states = (
             UpdateMetadataPartitionState(
-                *each,
+                each,
                 controllerEpoch=self._controller_epoch,
                 leader=self._one((*LEADERS, LEADER_DURING_DELETE, LEADER_DURING_DELETE)),
                 leaderEpoch=self._leader_epochs[each],

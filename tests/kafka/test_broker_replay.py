@@ -21,8 +21,8 @@ from spec.kafka.broker_processes import Processes
 from spec.kafka.broker_replay import replay
 from spec.kafka.jars import class_path, releases
 from spec.kafka.java import java
+from spec.kafka.proxy import RequestFrame
 from spec.kafka.script import Script, actions_of, script_of
-from spec.kafka.wire import RequestFrame
 from spec.language import Step
 from spec.language.errors import UsageError
 from spec.systems.controller import ClusterAtWork, ControllerLife

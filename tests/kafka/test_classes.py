@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from spec.kafka.classes import compiled
 from spec.kafka.java import Java, java
+from spec.kafka.java_process import compiled
 from spec.language.errors import EnvironmentFailed, UsageError
 
 

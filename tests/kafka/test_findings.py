@@ -12,9 +12,8 @@ from typing import Final
 import pytest
 
 from election.ids import BrokerId
-from spec.kafka.broker_processes import Processes
-from spec.kafka.wire import RequestFrame
-from spec.kafka.zookeeper_operator import ZooKeeperOperator
+from spec.kafka.broker_processes import Processes, ZooKeeperOperator
+from spec.kafka.proxy import RequestFrame
 from spec.language.errors import UsageError
 from statemachines.messages.zk_data import DELETE_TOPICS, PREFERRED_REPLICA_ELECTION, delete_topics_topic_path
 from statemachines.zookeeper.frames import Opcode

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from spec.kafka.harness import FAMILIES
 from spec.kafka.jars import releases
-from spec.kafka.java_sources import SOURCES, sources_for
+from spec.kafka.java import SOURCES, sources_for
 from spec.kafka.state_machines_beside import RELEASES
 from tests.kafka.receiver_comparison import OLDER, RELEASE
 

@@ -18,6 +18,7 @@ from statemachines.changes.receiving import ReceivingChanges
 from statemachines.changes.truncating import LOG_START_FIRST, SKIP_DIVERGING_FETCH
 from statemachines.messages.control_requests import LeaderAndIsrPartitionState, LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
+from statemachines.messages.topic_partition import TopicPartition
 from tests.kafka.conftest import RELEASE, Receivers
 from tests.kafka.receiver_comparison import BROKER, BROKER_EPOCH, KafkaReceivers, request_written
 
@@ -34,8 +35,7 @@ def lead(epoch: int, isr: Sequence[int], partition: int = 0) -> Command:
 def leader_and_isr(leader: int, epoch: int, isr: Sequence[int], partition: int = 0) -> Command:
     """Broker 1 receives who leads a partition of brokers 1 and 2."""
     state = LeaderAndIsrPartitionState(
-        topicName="t",
-        partitionIndex=partition,
+        partition=TopicPartition("t", partition),
         controllerEpoch=1,
         leader=leader,
         leaderEpoch=epoch,

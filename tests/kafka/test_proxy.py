@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from spec.kafka.proxy import Proxy
-from spec.kafka.wire import Notification, RequestFrame
-from spec.kafka.zookeeper_operator import ZnodeRead, ZooKeeperOperator, watchers
+from spec.kafka.broker_processes import ZnodeRead, ZooKeeperOperator, watchers
+from spec.kafka.proxy import Notification, Proxy, RequestFrame
 from spec.language.errors import EnvironmentFailed
 from statemachines.zookeeper.frames import Exists, Get, Ping
 from statemachines.zookeeper.server import Code, Create, Delete, Event, Multi

@@ -227,7 +227,7 @@ def test_requests_to_an_earlier_registration_are_refused(
 
 def tell(*alive: int, leader: int | None = None) -> Receive:
     """UpdateMetadata: the live brokers, and the leader of t-0."""
-    states = () if leader is None else (UpdateMetadataPartitionState(*T0, EPOCH, leader, 0, (1,), 0, (1, 2), ()),)
+    states = () if leader is None else (UpdateMetadataPartitionState(T0, EPOCH, leader, 0, (1,), 0, (1, 2), ()),)
     return Receive(UpdateMetadataRequest(9, EPOCH, BROKER_EPOCH, states, alive), IDS)
 
 
@@ -247,7 +247,7 @@ def sent(command: Receive, **epochs: Any) -> Receive:
 
 def stop(leader_epoch: int, delete: bool = False, failing: str = "") -> Receive:
     """StopReplica: stop t-0, or delete it."""
-    states = (StopReplicaPartitionState(*T0, leader_epoch, delete),)
+    states = (StopReplicaPartitionState(T0, leader_epoch, delete),)
     request = StopReplicaRequest(9, EPOCH, BROKER_EPOCH, False, states)
     return Receive(request, IDS, failing=(failing,) if failing else ())
 

@@ -24,9 +24,9 @@ from spec.kafka.mappings.controller import DRIVEN
 from spec.kafka.patches import PATCHED_RELEASE
 from spec.kafka.path_follower import PathFollower
 from spec.kafka.path_runner import PathRunner
+from spec.kafka.proxy import RequestFrame
 from spec.kafka.script import OWN, script_of
 from spec.kafka.state_machines_beside import RealController
-from spec.kafka.wire import RequestFrame
 from spec.systems.controller import ControllerLife
 from tests.kafka.conftest import of_release
 from tests.kafka.real_cluster import cluster_of, until

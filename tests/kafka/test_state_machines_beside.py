@@ -44,6 +44,7 @@ from statemachines.messages.control_requests import (
     UpdateMetadataRequest,
 )
 from statemachines.messages.leader_and_isr import EPOCH_DURING_DELETE, LEADER_DURING_DELETE
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import Release
 from statemachines.tables.partition import PARTITION, OfflinePartition, OnlinePartition, PartitionState
 from statemachines.tables.replica import REPLICA, NewReplica, NonExistentReplica, ReplicaState
@@ -290,7 +291,7 @@ def test_a_topic_that_is_to_be_deleted(real_controller: RealController) -> None:
     [metadata] = decoded_requests(seen[-2]["sent"])[1]
     assert isinstance(metadata, UpdateMetadataRequest)
     assert metadata.partitionStates == (
-        UpdateMetadataPartitionState("t", 0, 0, LEADER_DURING_DELETE, 0, (1, 2), 0, (1, 2), ()),
+        UpdateMetadataPartitionState(TopicPartition("t", 0), 0, LEADER_DURING_DELETE, 0, (1, 2), 0, (1, 2), ()),
     )
     [(broker, [stop])] = decoded_requests(seen[-1]["sent"]).items()
     assert (broker, stop.partitionStates[0].leaderEpoch) == (2, EPOCH_DURING_DELETE)
@@ -423,7 +424,7 @@ def test_the_place_of_each_stop(
     leader_and_isr, metadata, *stopped = decoded_requests(seen[-1]["sent"])[2]
     assert isinstance(leader_and_isr, LeaderAndIsrRequest)
     assert isinstance(metadata, UpdateMetadataRequest)
-    assert [[f"{each.topicName}-{each.partitionIndex}" for each in stop.partitionStates] for stop in stopped] == stops
+    assert [[str(each.partition) for each in stop.partitionStates] for stop in stopped] == stops
     for mutant in mutants:
         with pytest.raises(AssertionError, match="requests to brokers"):
             compare(STOPS, seen, release, StateMachineClasses(batch=mutant))

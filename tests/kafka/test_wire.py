@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from spec.kafka.wire import Notification, ReplyFrame, RequestFrame
+from spec.kafka.proxy import Notification, ReplyFrame, RequestFrame
 from statemachines.zookeeper.frames import (
     Children,
     Close,

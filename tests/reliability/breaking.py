@@ -20,7 +20,7 @@ from spec.checking.exploration import Engine, Statistics
 from spec.checking.local import LocalEngine
 from spec.checking.runs import rundir
 from spec.checking.spark import SparkEngine
-from spec.cli.dropped_interrupts import reraising_dropped_interrupts
+from spec.cli.command import reraising_dropped_interrupts
 from tests.reliability.moments import Moment
 from tests.reliability.outage import SUBJECT
 

@@ -21,8 +21,8 @@ from spec.atlas.anomalies import anomaly_named
 from spec.checking import Trace, check, to_pandas
 from spec.checking.traces.brief import brief
 from spec.checking.traces.itf import RecordedTrace
-from spec.checking.traces.notebook import html_of
 from spec.checking.traces.program import program
+from spec.checking.traces.trace import html_of
 from spec.checking.traces.validate import validate
 from spec.diagrams import ANOMALIES
 from spec.explorer import of_trace

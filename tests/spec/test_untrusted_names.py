@@ -21,13 +21,13 @@ from pygraphviz import AGraph
 from spec.checking import Result, Trace, check
 from spec.checking.traces.brief import brief
 from spec.checking.traces.itf import RecordedTrace
-from spec.checking.traces.notebook import html_of
 from spec.checking.traces.program import program
+from spec.checking.traces.trace import html_of
 from spec.checking.values.text import jsonable, show
 from spec.cli import streams
 from spec.cli.command import kafkaspec
 from spec.cli.failures import failure_of
-from spec.cli.terminal import for_stream
+from spec.cli.streams import for_stream
 from spec.explorer import of_system
 from spec.language import (
     Cells,
@@ -51,8 +51,7 @@ from spec.language import (
     variable,
     view,
 )
-from spec.language.errors import EnvironmentFailed
-from spec.language.escapes import escaped
+from spec.language.errors import EnvironmentFailed, escaped
 from spec.reports import to_html, to_junit, to_markdown
 from spec.reports.sequence_diagram import mermaid, svg
 from spec.reports.state_graph import FORMATS, state_graph

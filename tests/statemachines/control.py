@@ -219,7 +219,7 @@ class Cluster:
     def leader_and_isr(self) -> dict[tuple[int, TopicPartition], LeaderAndIsrPartitionState]:
         """The leaders that replicas have received, by broker and partition."""
         return {
-            (broker, TopicPartition(state.topicName, state.partitionIndex)): state
+            (broker, state.partition): state
             for broker, request in self.sent
             if isinstance(request, LeaderAndIsrRequest)
             for state in request.partitionStates
@@ -228,7 +228,7 @@ class Cluster:
     def stopped(self) -> dict[tuple[int, TopicPartition], StopReplicaPartitionState]:
         """The replicas that have received StopReplica."""
         return {
-            (broker, TopicPartition(state.topicName, state.partitionIndex)): state
+            (broker, state.partition): state
             for broker, request in self.sent
             if isinstance(request, StopReplicaRequest)
             for state in request.partitionStates

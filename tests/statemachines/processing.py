@@ -233,20 +233,18 @@ def summary(request: ControlRequest) -> str:
     match request:
         case LeaderAndIsrRequest():
             parts = [
-                f"{each.topicName}-{each.partitionIndex} led by {each.leader} in {each.leaderEpoch}, "
+                f"{each.partition} led by {each.leader} in {each.leaderEpoch}, "
                 f"ISR {'+'.join(map(str, each.isr))}{', new' if each.isNew else ''}"
                 for each in request.partitionStates
             ]
             return f"LeaderAndIsr {'; '.join(parts)}"
         case StopReplicaRequest():
             stops = [
-                f"{each.topicName}-{each.partitionIndex}{', delete' if each.deletePartition else ''}"
-                for each in request.partitionStates
+                f"{each.partition}{', delete' if each.deletePartition else ''}" for each in request.partitionStates
             ]
             return f"StopReplica {'; '.join(stops)}"
         case UpdateMetadataRequest():
             metadata = [
-                f"{each.topicName}-{each.partitionIndex} led by {each.leader} in {each.leaderEpoch}"
-                for each in request.partitionStates
+                f"{each.partition} led by {each.leader} in {each.leaderEpoch}" for each in request.partitionStates
             ]
             return f"UpdateMetadata of {'+'.join(map(str, request.liveBrokers))}{''.join(f'; {m}' for m in metadata)}"

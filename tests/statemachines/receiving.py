@@ -73,7 +73,7 @@ class Broker:
         failures: Mapping[TopicPartition, LogFailure] = NO_FAILURES,
     ) -> list[Errors]:
         """StopReplica stops t-0."""
-        states = (StopReplicaPartitionState("t", 0, leader_epoch, delete),)
+        states = (StopReplicaPartitionState(T0, leader_epoch, delete),)
         response = self.apis.handle(StopReplicaRequest(9, epoch, broker_epoch, False, states), failures)
         return [error for _, error in getattr(response, "partitionErrors", ())] or [response.errorCode]
 
@@ -111,5 +111,5 @@ def leader_and_isr_state(
     version = leader_epoch if partition_epoch is None else partition_epoch
     in_sync = replicas if isr is None else isr
     return LeaderAndIsrPartitionState(
-        *partition, epoch, leader, leader_epoch, in_sync, version, replicas, isNew=is_new
+        partition, epoch, leader, leader_epoch, in_sync, version, replicas, isNew=is_new
     )

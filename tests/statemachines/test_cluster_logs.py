@@ -8,8 +8,7 @@ import pytest
 
 from statemachines import Cluster
 from statemachines.broker.data_plane import Appended, Halted, Truncated
-from statemachines.broker.log.partition_logs import PartitionLogs
-from statemachines.broker.log.unified_log import UnifiedLog
+from statemachines.broker.log.unified_log import PartitionLogs, UnifiedLog
 from statemachines.cluster import NotSettled
 from statemachines.cluster_history import Written, unclean_elections
 from statemachines.cluster_steps import ChangeIsr, SendFetch, Step, TakeFetch, TakeFetchResponse, TakeRequest

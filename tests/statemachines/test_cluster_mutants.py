@@ -10,10 +10,9 @@ from typing import Any
 
 from election.ids import BrokerId
 from statemachines import Cluster
-from statemachines.broker.alter_partition_manager import AlterPartitionManager
+from statemachines.broker.alter_partition_manager import AlterPartitionManager, ZkAlterPartitionManager
 from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.kafka_apis import KafkaApis
-from statemachines.broker.zk_alter_partition_manager import ZkAlterPartitionManager
 from statemachines.cluster_history import Elected, Failed, unclean_elections
 from statemachines.cluster_steps import AdvanceShutdown
 from statemachines.controller import failover as stages

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
-from statemachines.broker.hosted_partition import CommittedPartitionState
+from statemachines.broker.hosted_partition import CommittedPartitionState, Fetching
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.metadata_cache import InMemoryMetadata, MetadataCache
-from statemachines.broker.replica_manager import Fetching, ReplicaManager
+from statemachines.broker.replica_manager import ReplicaManager
 from statemachines.controller.channel_manager import ControllerChannelManager, Delivery
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.design import CONTROLLER_EPOCH

@@ -228,7 +228,7 @@ def _request(request: ControlRequest, broker: int, now: Observation) -> str:
 
 
 def _led(each: LeaderAndIsrPartitionState | UpdateMetadataPartitionState, state: State) -> str:
-    partition = TopicPartition(each.topicName, each.partitionIndex)
+    partition = each.partition
     if each.leader == LEADER_DURING_DELETE:
         return f"{partition} in deletion"
     known = state["partition_assignments"].get(partition, ReplicaAssignment(()))
@@ -250,7 +250,7 @@ def _offline(replicas: Sequence[int]) -> str:
 def _stop(each: StopReplicaPartitionState) -> str:
     epochs = {-1: "", -2: " in deletion"}
     epoch = epochs.get(each.leaderEpoch, f" in {each.leaderEpoch}")
-    return f"{each.topicName}-{each.partitionIndex}{epoch}{', delete' if each.deletePartition else ''}"
+    return f"{each.partition}{epoch}{', delete' if each.deletePartition else ''}"
 
 
 # What it remembers.

@@ -21,7 +21,7 @@ from enum import Enum
 from functools import cached_property, lru_cache, partial
 from typing import Any, Final, NamedTuple
 
-from spec.language.domains.mappings import FrozenMapping
+from spec.language.domains.records import FrozenMapping
 from spec.language.switches import Switches
 
 _ATOMS: Final = frozenset({int, str, bytes, float, complex, bool, type(None), type(...), types.CodeType})
@@ -47,14 +47,8 @@ class _Result(NamedTuple):
 
 
 class Digest:
-    """What some values hold.
-
-    Args:
-        values: the values by name.
-        is_authors: whether a class, or a function, is the author's.
-
-    Raises:
-        CannotTell: a value cannot be compared.
+    """What some values, given by name, hold; CannotTell if one cannot be compared. `is_authors` tells a class or a
+    function of the author's from others.
     """
 
     def __init__(self, values: Mapping[Hashable, Any], is_authors: Callable[[Any], bool]):
@@ -194,11 +188,7 @@ class Digest:
         return self._late[cls]
 
     def _copied(self, value: Any) -> list[Any]:
-        """What an object holds, by the data from which it would be copied.
-
-        Raises:
-            CannotTell: it cannot be copied.
-        """
+        """What an object holds, by the data from which it would be copied; CannotTell if it cannot be copied."""
         kind: Any = type(value)
         reduce = copyreg.dispatch_table.get(kind)
         try:

@@ -1,29 +1,42 @@
 """Hidden state: everything besides the given state on which actions and properties depend.
 
 They must be functions of the state: an engine evaluates them in its own order, once or several times, here or in
-other processes. A list says what they may use of Python's library (`libraries`). Files and other processes are
-refused when a rule turns to them (`outside`). All values that rules reach in the author's modules are constants:
-their contents are compared before, during and after a search (`digest`).
+other processes. A list says what they may use of Python's library (`libraries`). All values that rules reach in the
+author's modules are constants: their contents are compared before, during and after a search (`digest`).
+
+*Outside of this process.* Files and other processes are refused when a rule turns to them: an audit hook notices what
+rules open, list or start. Python reports such an event before it happens, and the hook looks for a rule on the stack.
+So rules that do nothing of the kind pay nothing. Python may read the modules that a rule imports, and the source for
+a traceback.
+
+*Identity.* A value of the state is made anew now and then: after a step, in another process, from a file. So `is`
+says of two equal values whatever Python happens to do, and each engine something else. It is allowed where equal
+values are always one object: None, True, False and `...`, classes, functions, members of enumerations, and objects of
+a class without `__eq__`.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Hashable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from decimal import getcontext
+from dis import Instruction, get_instructions, stack_effect
+from enum import Enum
 from functools import cached_property
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from opcode import opmap
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 from typing import Any, Final, NamedTuple
+from weakref import WeakSet
 
 from spec.checking.code.digest import CannotTell, Digest, members_of
-from spec.checking.code.identity import WRITE_EQUALS, comparisons
-from spec.checking.code.libraries import forbidden, line_of, uses
-from spec.checking.code.outside import watch
+from spec.checking.code.libraries import DOTS, PASSED_OVER, UNKNOWN, forbidden, line, line_of, uses, value_of
 from spec.checking.code.reachable import A_DEFAULT, Named, Reachable, Reached, codes_of, contents_of, functions_in
-from spec.checking.code.source import classes_of, is_ours
-from spec.language.errors import SpecificationError
+from spec.checking.code.source import classes_of, is_installed_file, is_ours
+from spec.language.errors import SpecificationError, safe_repr
 from spec.language.specification import Specification
 
 NOTHING_KEPT: Final = "a specification keeps nothing between steps"
@@ -43,14 +56,9 @@ class Rule(NamedTuple):
 
 
 class HiddenState:
-    """Everything besides the state that the rules of a specification read.
-
-    Args:
-        specification: the specification; nothing is inspected and compared if it is ours.
-        inspects: whether to do so nevertheless.
-
-    Raises:
-        SpecificationError: they may not use some of it, or it cannot be told whether it changes.
+    """Everything besides the state that the rules of a specification read. If the specification is ours, nothing is
+    inspected and compared, unless `inspects`. SpecificationError if they may not use some of it, or it cannot be told
+    whether it changes.
     """
 
     def __init__(self, specification: Specification, inspects: bool = False):
@@ -97,11 +105,7 @@ class HiddenState:
             raise SpecificationError(self._cannot_tell(unknown)) from None
 
     def require_allowed(self, reached: Reached) -> None:
-        """Require that functions use only what rules may use.
-
-        Raises:
-            SpecificationError: one does not.
-        """
+        """Require that functions use only what rules may use; SpecificationError if one does not."""
         for use in uses(reached, self.reachable.is_user_code):
             if wrong := forbidden(use, self.reachable.is_user_code):
                 raise SpecificationError(self._sentence(use.by, f"uses {wrong}", use.line, MORE))
@@ -119,9 +123,7 @@ class HiddenState:
     @contextmanager
     def unchanged(self) -> Iterator[None]:
         """While this is open, nothing of it may change. If anything fails meanwhile, a change is the reason.
-
-        Raises:
-            SpecificationError: something has changed.
+        SpecificationError if something has changed.
         """
         try:
             yield
@@ -134,21 +136,15 @@ class HiddenState:
         self.require_unchanged()
 
     def look_early(self, depth: int, seconds: float) -> None:
-        """Compare once when a search has come to some depth and lasts, so that a long one does not end in vain.
-
-        Raises:
-            SpecificationError: something has changed.
+        """Compare once when a search has come to some depth and lasts, so that a long one does not end in vain;
+        SpecificationError if something has changed.
         """
         if depth > EARLY and seconds >= LONG and not self._looked_early:
             self._looked_early = True
             self.require_unchanged()
 
     def require_unchanged(self) -> None:
-        """Compare everything with its content when this was made.
-
-        Raises:
-            SpecificationError: something has changed.
-        """
+        """Compare everything with its content when this was made; SpecificationError if something has changed."""
         if changed := self.changed():
             raise SpecificationError(changed)
 
@@ -231,3 +227,109 @@ def _rules(specification: Specification) -> Iterator[Rule]:
     for judged in specification.properties:
         yield Rule(f"{judged.kind.replace('_', ' ')} {judged.name}", tuple(each.run for each in judged.instances[:1]))
     yield Rule("initial", tuple(specification.initial_methods))
+
+
+# Outside of this process.
+
+
+INSIDE: Final = {
+    *("array", "builtins", "code", "compile", "cpython", "ctypes", "exec", "function", "gc", "import", "marshal"),
+    *("object", "pickle", "sys", "time"),
+    *("builtins.id", "object.__getattr__"),
+}
+"""The first words of the events that concern this process alone, and the events that are frequent."""
+READERS: Final = frozenset({"importlib", "linecache", "logging", "warnings", "zipimport"})
+"""Packages of Python that may open files meanwhile."""
+_WATCHED: Final = dict[CodeType, WeakSet[Any]]()
+"""By the code of a rule, who hears of it."""
+
+
+def watch(code: CodeType, watcher: Any) -> None:
+    """From now on this code, and what it calls, may not turn to anything outside; `watcher.hear` finds the words."""
+    if not _WATCHED:
+        sys.addaudithook(_refuse)  # for good: Python cannot remove it
+    _WATCHED.setdefault(code, WeakSet()).add(watcher)
+
+
+def _refuse(
+    event: str,
+    given: tuple[Any, ...],
+    inside: Set[str] = INSIDE,  # a default is still there when Python ends
+    watched: dict[CodeType, WeakSet[Any]] = _WATCHED,
+    this_frame: Callable[[int], FrameType] = sys._getframe,
+) -> None:
+    """Refuse an event if a rule causes it."""
+    if event in inside or event.partition(".")[0] in inside:
+        return
+    frame: FrameType | None = this_frame(1)
+    while frame is not None and frame.f_code not in watched:
+        if str(frame.f_globals.get("__name__")).partition(".")[0] in READERS:
+            return
+        frame = frame.f_back
+    if frame is None or (event == "open" and isinstance(given[0], str) and is_installed_file(given[0])):
+        return
+    told = [
+        each.hear(frame.f_code, frame.f_lineno, f"{event}({safe_repr(given[0]) if given else ''})")
+        for each in watched[frame.f_code]
+    ]
+    if told:
+        raise SpecificationError(told[0])
+
+
+# Identity.
+
+
+WRITE_EQUALS: Final = "equal values need not be one object: write `==`"
+_BY_IDENTITY: Final[object] = object.__eq__
+
+
+def comparisons(function: FunctionType) -> Iterator[int]:
+    """The lines in which a function compares by `is`, and neither side is allowed.
+
+    In `__eq__` it only saves time.
+    """
+    for code in codes_of(function.__code__):
+        if opmap["IS_OP"] not in code.co_code[::2] or function.__name__ in ("__eq__", "__ne__"):
+            continue
+        instructions = [each for each in get_instructions(code) if each.opname not in ("CACHE", "EXTENDED_ARG")]
+        for at, each in enumerate(instructions):
+            if each.opname == "IS_OP":
+                right = _start(instructions, at)
+                left = _start(instructions, right)
+                sides = instructions[left:right], instructions[right:at]
+                if not any(_is_one_object(_value(function, code, side, instructions)) for side in sides):
+                    yield line(each, code)
+
+
+def _start(instructions: list[Instruction], end: int) -> int:
+    """Where the operand begins whose last instruction is before this one, if it has no branch."""
+    depth, at = 0, end
+    while depth < 1 and at:
+        at -= 1
+        each = instructions[at]
+        depth += stack_effect(each.opcode, each.arg, jump=False)
+    return at
+
+
+def _value(function: FunctionType, code: CodeType, side: list[Instruction], every: list[Instruction]) -> Any:
+    """The value of an operand, if it is known before the code runs. For the class of a value, `type` stands in."""
+    first, *others = [each for each in side if each.opname not in PASSED_OVER]
+    flags = code.co_flags
+    given = code.co_argcount + code.co_kwonlyargcount + bool(flags & CO_VARARGS) + bool(flags & CO_VARKEYWORDS)
+    if first.opname == "LOAD_FAST" and not others and first.argval not in code.co_varnames[:given]:
+        stores = [at for at, each in enumerate(every) if each.opname == "STORE_FAST" and each.argval == first.argval]
+        made = [_value(function, code, every[_start(every, at) : at], []) is object for at in stores]
+        return object if made and all(made) else UNKNOWN  # as in `missing = object()`
+    value = value_of(function, code, first, UNKNOWN)
+    if others and others[-1].argval == "__class__":
+        return type
+    if others and others[-1].opname == "CALL" and (value is type or value is object):
+        return value
+    for each in others:
+        value = value_of(function, code, each, value) if each.opname in DOTS else UNKNOWN
+    return value
+
+
+def _is_one_object(value: Any) -> bool:
+    """Whether whatever equals a value is this very object."""
+    return isinstance(value, bool | type | Enum) or type(value).__eq__ is _BY_IDENTITY

@@ -90,12 +90,7 @@ class Use(NamedTuple):
 
 
 def uses(reached: Reached, is_authors: Callable[[FunctionType], bool]) -> Iterator[Use]:
-    """What these functions name, with all that it holds.
-
-    Args:
-        reached: the functions, and what they name.
-        is_authors: whether a function is the author's; others are not read.
-    """
+    """What these functions name, with all that it holds; only functions that `is_authors` accepts are read."""
     named: dict[FunctionType, list[Named]] = defaultdict(list)
     for each in reached.named:
         if not isinstance(each.of, ModuleType):  # these are followed along the dots
@@ -113,11 +108,8 @@ def uses(reached: Reached, is_authors: Callable[[FunctionType], bool]) -> Iterat
 
 
 def forbidden(use: Use, is_authors: Callable[[str], bool]) -> str:
-    """The name of what a rule may not use, or may not call without arguments; empty if it may.
-
-    Args:
-        use: the use.
-        is_authors: whether a module, by its name, is the author's.
+    """The name of what a rule may not use, or may not call without arguments; empty if it may. `is_authors` tells by
+    its name whether a module is the author's.
     """
     value = use.value
     if isinstance(value, Path):
@@ -142,13 +134,8 @@ UNKNOWN: Final = 0
 
 
 def value_of(function: FunctionType, code: CodeType, instruction: Instruction, before: Any) -> Any:
-    """What an instruction loads in this code inside a function; UNKNOWN if only running it would tell.
-
-    Args:
-        function: the function.
-        code: its code, or that of a function inside it.
-        instruction: the instruction.
-        before: the value loaded just before it: a name after a dot is looked up there, if it is a module or a class.
+    """What an instruction loads in this code, of the function or inside it; UNKNOWN if only running it would tell. A
+    name after a dot is looked up in `before`, the value loaded just before it, if that is a module or a class.
     """
     name = instruction.argval
     match instruction.opname:

@@ -72,14 +72,8 @@ def classes_of(part: Part[Any]) -> list[type]:
 
 
 def digests(specification: Specification, more: Iterable[str] = ()) -> dict[str, str]:
-    """The SHA-256 of each module of a specification, by the module's name; a person's file goes under its file name.
-
-    Args:
-        specification: its modules are those of `modules_of`.
-        more: the names of modules that it imports inside functions.
-
-    Raises:
-        UsageError: the source of one of its classes cannot be read.
+    """The SHA-256 of each module of a specification, and of modules that it imports inside functions, by the module's
+    name; a person's file goes under its file name. UsageError if the source of one of its classes cannot be read.
     """
     found: dict[str, list[str]] = {}
     for module in modules_of(specification, more):

@@ -21,11 +21,9 @@ READS_ALL: Final = {"locals", "vars", "eval", "exec", "dir", "_getframe", "curre
 
 
 class UnreadParameters:
-    """The parameters of an action that its method reads last, and where it first reads them.
-
-    Args:
-        method: the method, perhaps with values for other parameters; None if instances are not numbered by these.
-        sizes: the number of values of each parameter, in the order that numbers the instances.
+    """The parameters of an action that its method reads last, and where it first reads them. The method may have
+    values for other parameters; it is None if instances are not numbered by these. The sizes of the parameters are in
+    the order that numbers the instances.
     """
 
     def __init__(self, method: Callable[..., Any] | None, sizes: Mapping[str, int]):
@@ -44,12 +42,7 @@ class UnreadParameters:
             self.blocks.insert(0, (limit, block))
 
     def fails_until(self, number: int, raised: TracebackType | None) -> int:
-        """The number of the next instance that may not fail like this one.
-
-        Args:
-            number: the number of the instance.
-            raised: the traceback of the exception by which its guard failed.
-        """
+        """The number of the next instance that may not fail like this one, whose guard failed with this traceback."""
         while raised is not None and raised.tb_frame.f_code is not self._code:
             raised = raised.tb_next
         if raised is not None:

@@ -72,10 +72,7 @@ def edges(
     """
     model, found = Model(specification), set[Edge]()
     model = model.with_actions(
-        replace(
-            action,
-            instances=action.instances.changed(partial(_noting, found, action, abstraction)),
-        )
+        replace(action, instances=action.instances.changed(partial(_noting, found, action, abstraction)))
         for action in model.actions
     )
     _explore(model, [TYPE_OK], max_states, engine or engine_class("local")(workers=1), on_progress)

@@ -330,12 +330,7 @@ class StateSpace:
         return not self.steps[state].taken and not self.steps[state].closed
 
     def _ends(self, goal: Wanted) -> _Ends:
-        """The ends of runs to a goal.
-
-        Raises:
-            UsageError: the goal is not valid.
-            EvaluationFailed: the goal raised.
-        """
+        """The ends of runs to a goal. UsageError if the goal is not valid, EvaluationFailed if it raised."""
         model, number = self._model_with(goal)
         if model.properties[number].name == DEADLOCK:
             states = (at for state, at in self._numbers.items() if self._is_deadlock(state))
@@ -367,11 +362,7 @@ class StateSpace:
         return model, model.sought
 
     def _classes(self, by: Sequence[str]) -> list[_Class]:
-        """The node of each state, and the values seen there.
-
-        Raises:
-            UsageError: an expression is not valid.
-        """
+        """The node of each state, and the values seen there; UsageError if an expression is not valid."""
         if not by:
             each_state = (as_variables(self.model, state) for state in self.depths)
             return [
@@ -417,10 +408,8 @@ def _function(specification: Any, written: str) -> Callable[[Any, State], Any]:
 
 
 def _value(written: str, evaluate: Callable[[], Any]) -> Any:
-    """The value of an expression in a state, copied so that it stays when the window moves on.
-
-    Raises:
-        UsageError: it raised, or it is a part of the state, which does not stay.
+    """The value of an expression in a state, copied so that it stays when the window moves on; UsageError if it
+    raised, or it is a part of the state, which does not stay.
     """
     try:
         value = evaluate()

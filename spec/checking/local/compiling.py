@@ -12,9 +12,9 @@ import pickle
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from threading import get_ident
 from typing import Final, Literal, NamedTuple
 
@@ -152,7 +152,7 @@ def compile_alone(loads: Sequence[Load], kernels: Kernels) -> None:
 def is_compiled(loads: Sequence[Load], kernels: Kernels) -> bool:
     """Whether kernels are compiled; if so they are loaded."""
     try:
-        with _nothing_compiled():
+        with event.install_listener("numba:compile", _Refusing()):
             load(loads, kernels)
     except _NotCompiled:
         return False
@@ -163,12 +163,8 @@ def compiled(
     loads: Sequence[Load], kernels: Kernels, tell: Callable[[str], None], later: Sequence[Load] = ()
 ) -> float:
     """Load kernels, compiling them if necessary; returns the seconds of compiling, 0 if there was nothing to compile.
-
-    Args:
-        loads: select the kernels.
-        kernels: what they are compiled for.
-        tell: called repeatedly meanwhile with the current work.
-        later: kernels that are compiled in the background if others must be compiled.
+    Meanwhile `tell` is called repeatedly with the current work. If anything must be compiled, `later` is compiled in
+    the background.
     """
     if is_compiled(loads, kernels):
         return 0.0
@@ -180,14 +176,10 @@ def compiled(
 
 
 class Compilation:
-    """A compilation of kernels in other processes, two at once where there are two cores.
+    """A compilation of kernels in other processes, two at once where there are two cores, those first that take
+    longest. `later` is compiled after these, and not awaited.
 
     If the `with` statement ends first, they go on in the background: the next search will need the same kernels.
-
-    Args:
-        loads: select the kernels, those first that take longest.
-        kernels: what they are compiled for.
-        later: kernels that are compiled after these, and not awaited.
     """
 
     def __init__(self, loads: Sequence[Load], kernels: Kernels, later: Sequence[Load] = ()):
@@ -206,7 +198,10 @@ class Compilation:
         if left := self._waiting + self._later:
             self._background.append(_process(left, self.kernels))
         for process in self._awaited + self._background:
-            _leave_in_background(process)
+            if process.poll() is None:  # it goes on, with less of the processor than others
+                with suppress(OSError):  # it has just ended
+                    os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
+                _BACKGROUND[:] = [process, *(each for each in _BACKGROUND if each.poll() is None)]
 
     @property
     def seconds(self) -> float:
@@ -267,14 +262,6 @@ def _process(loads: Sequence[Load], kernels: Kernels) -> Process:
     )
 
 
-def _leave_in_background(process: Process) -> None:
-    """Let a process go on, with less of the processor than others."""
-    if process.poll() is None:
-        with suppress(OSError):  # it has just ended
-            os.setpriority(os.PRIO_PROCESS, process.pid, NICENESS)
-        _BACKGROUND[:] = [process, *(each for each in _BACKGROUND if each.poll() is None)]
-
-
 def compile_progress(on_progress: OnProgress) -> Callable[[str], None]:
     """A function that reports work before the first state to `on_progress`."""
     return lambda doing: on_progress(Statistics(0, 0, 0, 0, 0.0, doing=doing))
@@ -297,10 +284,3 @@ class _Refusing(event.Listener):  # type: ignore[misc]
 
     def on_end(self, event: event.Event) -> None:
         """Nothing to do."""
-
-
-@contextmanager
-def _nothing_compiled() -> Iterator[None]:
-    """While this is open, code that would have to be compiled raises instead."""
-    with event.install_listener("numba:compile", _Refusing()):
-        yield

@@ -30,12 +30,12 @@ from spec.checking.exploration import (
     exploration_end,
     split_properties,
 )
-from spec.checking.local.advice import price_of_opacity
 from spec.checking.local.arrays import StateRanges
 from spec.checking.local.begun import Begun
 from spec.checking.local.compiling import EXPLORING, LATER, compile_progress, compiled, is_compiled, kernels_for
 from spec.checking.local.fold_samples import OF_A_LEVEL, FoldSamples
 from spec.checking.local.jit import Array
+from spec.checking.local.learning_budget import price_of_opacity
 from spec.checking.local.rows import size_of
 from spec.checking.local.seeking import Seeker
 from spec.checking.local.tables import DecisionTables
@@ -126,13 +126,7 @@ class LocalEngine:
             directory, commits = None, list[Commit]()
             if self.run_dir is not None:
                 directory, commits = open_run(
-                    self.run_dir,
-                    model,
-                    options,
-                    until_done,
-                    resume=self.resume,
-                    buckets=self.buckets,
-                    again=again,
+                    self.run_dir, model, options, until_done, resume=self.resume, buckets=self.buckets, again=again
                 )
             until_done.enter_context(environment_failures(self.run_dir))
             threads = until_done.enter_context(ThreadPoolExecutor(self.workers))
@@ -151,7 +145,11 @@ class LocalEngine:
                 if found.ended == "memory" and self.overflow is not None:
                     found = search.handed_over(found, self.overflow, until_done)
             except KeyboardInterrupt:
-                found = search.interrupted() if search else _interrupted_before(model)
+                found = (
+                    search.interrupted()
+                    if search
+                    else Exploration("interrupted", BEFORE_FIRST.statistics, tuple(Coverage() for _ in model.actions))
+                )
         waited = search.waited if search else 0.0
         found = replace(found, compile_seconds=compile_seconds + waited)
         if directory is None:
@@ -198,11 +196,6 @@ def _initial_states(model: Model, symmetry: Symmetry | None, on_progress: OnProg
             on_progress(Statistics(0, number, number, number, now - began))
             look_again = now + OFTEN
     return np.array(words, np.uint64)
-
-
-def _interrupted_before(model: Model) -> Exploration:
-    """The result before the first state exists."""
-    return Exploration("interrupted", BEFORE_FIRST.statistics, tuple(Coverage() for _ in model.actions))
 
 
 class _Search:
@@ -433,11 +426,7 @@ class _Search:
         self.note(discoveries)
 
     def note(self, discoveries: LevelDiscoveries) -> None:
-        """Keep the discoveries of the level.
-
-        Raises:
-            EvaluationFailed: an evaluation failed.
-        """
+        """Keep the discoveries of the level; EvaluationFailed if an evaluation failed."""
         if failure := discoveries.first_failure():
             wanted = [number for number in self.in_steps if number not in self.discoveries]
             raise failed(self.model, failure, self.depth, self.predecessors, wanted, self.symmetry)

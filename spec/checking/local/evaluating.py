@@ -38,11 +38,7 @@ class EvaluationView:
         return instance
 
     def step(self) -> Any:
-        """The step from the state before to this one.
-
-        Raises:
-            NoStep: there is none, if that is noticed at once.
-        """
+        """The step from the state before to this one; NoStep if there is none, if that is noticed at once."""
         raise NotImplementedError
 
     def has_no_step(self) -> bool:
@@ -54,11 +50,8 @@ class EvaluationView:
         return tuple(self.here.values), tuple(self.before.values)
 
     def put(self) -> None:
-        """Accept the assignments.
-
-        Raises:
-            OutOfCell: a value lies outside its domain.
-            SpecificationError: it is not a value that a state may have.
+        """Accept the assignments. OutOfCell if a value lies outside its domain, SpecificationError if it is not a
+        value that a state may have.
         """
         raise NotImplementedError
 
@@ -122,7 +115,11 @@ class Judge:
     def __call__(self, view: EvaluationView) -> int:
         """The outcome."""
         try:
-            answer = self._asked_of(view)
+            answer = (
+                view.runnable(self.instance)(view.then, view.step(), view.s)
+                if self.over_steps
+                else view.bound(self.instance)()
+            )
         except NoStep:
             return FOUND
         except NotApplicable:
@@ -139,11 +136,6 @@ class Judge:
 
     def __str__(self) -> str:
         return self.rule
-
-    def _asked_of(self, view: EvaluationView) -> Any:
-        if self.over_steps:
-            return view.runnable(self.instance)(view.then, view.step(), view.s)
-        return view.bound(self.instance)()
 
 
 Evaluated = Act | Judge

@@ -49,10 +49,8 @@ class FoldSamples:
         return self._evaluations < FIRST + distinct // LATER
 
     def compare(self, state: Sequence[int]) -> None:
-        """Compare the rules that fold in a state, given by its words, and properties in the steps from it.
-
-        Raises:
-            OpaqueRuleFound: a table says something else.
+        """Compare the rules that fold in a state, given by its words, and properties in the steps from it;
+        OpaqueRuleFound if a table says something else.
         """
         tables = self._tables
         folding = [

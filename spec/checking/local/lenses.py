@@ -11,8 +11,8 @@ correct, but learns more paths than a lens of its own would.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from spec.checking.local.lazy import (
     UNREAD,
@@ -371,6 +371,13 @@ class SubsetLens(Lens):
         return found
 
 
+_KNOWN: Final = (
+    *(EnumerationDomain, IntegerDomain, LeftOutDomain, OptionalDomain, PossiblyDomain, PossiblyEmptyDomain),
+    *(RecordDomain, SequenceDomain, SubsetDomain, TupleDomain),
+)
+"""Classes of domains. Any other, even one derived from one of these, is read whole."""
+
+
 class Lenses:
     """Makes lenses, and knows which have the same shape."""
 
@@ -380,9 +387,30 @@ class Lenses:
 
     def at(self, domain: Domain[Any], at: int) -> Lens:
         """The lens of a domain for the slots from here on."""
-        shape = self._shape(domain)
-        make: Make = _LENS_OF.get(type(domain), _whole) if domain.slots else _constant
-        return make(self, at, shape, domain)
+        kind, shape = type(domain), self._shape(domain)
+        of: Any = domain
+        if kind is LeftOutDomain or not domain.slots:
+            return (LeftOutLens if kind is LeftOutDomain else ConstantLens)(at, shape, domain)
+        if kind is IntegerDomain:
+            return IntegerLens(at, shape, of)
+        if kind is EnumerationDomain:
+            types = {type(value) for value in of.values}
+            if types == {tuple}:
+                return NumberedTuplesLens(at, shape, of)
+            return (IntegerLens if types == {int} else LeafLens)(at, shape, of)
+        if kind in (OptionalDomain, PossiblyDomain, PossiblyEmptyDomain):
+            if len(domain.slots) == 1:
+                return LeafLens(at, shape, domain)
+            return OptionalLens(at, shape, of.nothing, self.at(of.domain, at + 1))
+        if kind is RecordDomain and lazy_record(of.cls) is not None:
+            return RecordLens(at, shape, of.cls, dict(zip(of.fields, self.of_parts(of.parts, at), strict=True)))
+        if kind is SequenceDomain:
+            return SequenceLens(at, shape, self.of_parts([of.elements] * of.longest, at + 1))
+        if kind is SubsetDomain:
+            return SubsetLens(at, shape, of)
+        if kind is TupleDomain:
+            return TupleLens(at, shape, self.of_parts(of.parts, at))
+        return WholeLens(at, shape, domain)
 
     def of_parts(self, domains: Iterable[Domain[Any]], at: int) -> tuple[Lens, ...]:
         """The lenses of consecutive domains for the slots from here on."""
@@ -396,71 +424,8 @@ class Lenses:
         """One object for all domains that have the same values, types included, for the same codes."""
         shape = self._shape_of.get(domain)
         if shape is None:
-            known = type(domain) in _LENS_OF  # a derived class may have other values
+            known = type(domain) in _KNOWN  # a derived class may have other values
             likeness = domain.likeness(self._shape) if known else (domain,)
             shape = self._shapes.setdefault((type(domain), *likeness), LensShape(domain))
             self._shape_of[domain] = shape
         return shape
-
-
-Make = Callable[[Lenses, int, LensShape, Any], Lens]
-"""Makes the lens of a domain at a place."""
-
-
-def _constant(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
-    return (LeftOutLens if type(domain) is LeftOutDomain else ConstantLens)(at, shape, domain)
-
-
-def _integer(lenses: Lenses, at: int, shape: LensShape, domain: IntegerDomain) -> Lens:
-    return IntegerLens(at, shape, domain)
-
-
-def _enumeration(lenses: Lenses, at: int, shape: LensShape, domain: EnumerationDomain[Any]) -> Lens:
-    types = {type(value) for value in domain.values}
-    if types == {tuple}:
-        return NumberedTuplesLens(at, shape, domain)
-    return (IntegerLens if types == {int} else LeafLens)(at, shape, domain)
-
-
-def _whole(lenses: Lenses, at: int, shape: LensShape, domain: Domain[Any]) -> Lens:
-    return WholeLens(at, shape, domain)
-
-
-def _optional(lenses: Lenses, at: int, shape: LensShape, domain: Any) -> Lens:
-    if len(domain.slots) == 1:
-        return LeafLens(at, shape, domain)
-    return OptionalLens(at, shape, domain.nothing, lenses.at(domain.domain, at + 1))
-
-
-def _record(lenses: Lenses, at: int, shape: LensShape, domain: RecordDomain[Any]) -> Lens:
-    if lazy_record(domain.cls) is None:
-        return WholeLens(at, shape, domain)
-    parts = lenses.of_parts(domain.parts, at)
-    return RecordLens(at, shape, domain.cls, dict(zip(domain.fields, parts, strict=True)))
-
-
-def _tuple(lenses: Lenses, at: int, shape: LensShape, domain: TupleDomain) -> Lens:
-    return TupleLens(at, shape, lenses.of_parts(domain.parts, at))
-
-
-def _sequence(lenses: Lenses, at: int, shape: LensShape, domain: SequenceDomain[Any]) -> Lens:
-    return SequenceLens(at, shape, lenses.of_parts([domain.elements] * domain.longest, at + 1))
-
-
-def _subset(lenses: Lenses, at: int, shape: LensShape, domain: SubsetDomain[Any]) -> Lens:
-    return SubsetLens(at, shape, domain)
-
-
-_LENS_OF: dict[type, Make] = {
-    EnumerationDomain: _enumeration,
-    IntegerDomain: _integer,
-    LeftOutDomain: _constant,
-    OptionalDomain: _optional,
-    PossiblyDomain: _optional,
-    PossiblyEmptyDomain: _optional,
-    RecordDomain: _record,
-    SequenceDomain: _sequence,
-    SubsetDomain: _subset,
-    TupleDomain: _tuple,
-}
-"""By class of the domain. A class that is not listed, even one derived from a listed class, is read whole."""

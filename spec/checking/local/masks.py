@@ -10,7 +10,7 @@ same way with bitmap indexes: sets with one bit for each candidate.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import Any, NamedTuple
 
@@ -134,7 +134,7 @@ class Masks:
 
     def _add(self, groups: tuple[int, ...], off: np.ndarray[Any, Any]) -> Lookup:
         """Add a lookup, with these sets of tables in its rows."""
-        self.lookups.append(Lookup(groups, _set_of(groups), self._used))
+        self.lookups.append(Lookup(groups, sum(1 << group for group in groups), self._used))
         self._used += len(off)
         self.off[self._used - len(off) : self._used] = off
         return self.lookups[-1]
@@ -200,12 +200,8 @@ class Masks:
         return rows
 
     def _useful(self, rows: Mapping[Lookup, np.ndarray[Any, Any]]) -> list[Lookup]:
-        """The lookups, without those that hardly save a walk in some states, because others say the same.
-
-        Single groups are left out first.
-
-        Args:
-            rows: by lookup, its row for each of the states.
+        """The lookups, each with its row for each of the states, without those that hardly save a walk in some
+        states, because others say the same. Single groups are left out first.
         """
         found = [self.off[its.astype(np.int64)] for its in rows.values()]
         everything = ~np.zeros_like(found[0])
@@ -218,12 +214,8 @@ class Masks:
         return used
 
     def tune(self, useless: np.ndarray[Any, Any], surveyed: int, states: np.ndarray[Any, Any]) -> None:
-        """Add lookups that save useless walks, and leave out useless lookups.
-
-        Args:
-            useless: the groups that each useless walk reads, for some states.
-            surveyed: the number of these states.
-            states: states of the same level, an array of (states, words).
+        """Add lookups that save useless walks, and leave out useless lookups. Of so many states of a level, some are
+        given, with the groups that each useless walk reads.
         """
         width = np.array([group.width for group in self.groups], np.int64)
         left, many = np.unique(useless[useless != 0], return_counts=True)
@@ -245,10 +237,8 @@ class Masks:
 
 
 def _repeated(rows: Mapping[Lookup, np.ndarray[Any, Any]]) -> list[Lookup]:
-    """As many lookups as possible that together have the same rows in many states; none if they are too few.
-
-    Args:
-        rows: by lookup, its row for each state. No two lookups have a row in common.
+    """As many lookups as possible that together have the same rows in many states; none if they are too few. Each
+    lookup has its row for each state; no two have a row in common.
     """
     hashes = {lookup: splitmix.mixed(its) for lookup, its in rows.items()}
     together = np.bitwise_xor.reduce([*hashes.values()] or [np.zeros(0, np.uint64)])
@@ -263,13 +253,6 @@ def _single(values: np.ndarray[Any, Any]) -> int:
     """The number of values that occur once: their share estimates how often the next value is a new one."""
     _, times = np.unique(values, return_counts=True)
     return int((times == 1).sum())
-
-
-def _set_of(members: Iterable[int]) -> int:
-    bits = 0
-    for member in members:
-        bits |= 1 << member
-    return bits
 
 
 def _members(bits: int) -> Iterator[int]:

@@ -22,8 +22,7 @@ from spec.checking.local.representing import (
     Orbits,
     RelationTables,
 )
-from spec.checking.symmetry.images import Image
-from spec.checking.symmetry.minimum import MinimumImage
+from spec.checking.symmetry.group import Image, MinimumImage
 from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.symmetry.relations import Relations
 from spec.language.cells import SlotPlace

@@ -77,11 +77,8 @@ class Refuted(Exception):
 
 
 class PlainComparison:
-    """Repeats recorded evaluations on plain values.
-
-    Args:
-        step_slot: the number of the slot with the action of a step; the slots of the present state come first, then
-            those of the state before.
+    """Repeats recorded evaluations on plain values. The slots of the present state come first, then those of the
+    state before, then that with the action of a step.
     """
 
     def __init__(self, model: Model, step_slot: int):
@@ -103,10 +100,8 @@ class PlainComparison:
         self._random = Random(0)
 
     def compare(self, evaluate: Evaluated, at: Surroundings, claim: Claim, mixed: bool) -> None:
-        """Check a claim; if `mixed`, also in a state whose other parts come from another one.
-
-        Raises:
-            Refuted: it does not hold.
+        """Check a claim; if `mixed`, also in a state whose other parts come from another one. Refuted if it does not
+        hold.
         """
         elsewhere, self._elsewhere = self._elsewhere, at
         if claim.outcome == FAILED or claim.reads.get(self.step_slot) == self.no_action:

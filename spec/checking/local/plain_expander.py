@@ -38,11 +38,8 @@ class PlainFindings(NamedTuple):
 
 
 class PlainExpander:
-    """Expands packed states of a model, and evaluates properties in them.
-
-    Args:
-        properties: the numbers of those to check.
-        symmetry: gives the representatives of orbits; without it states represent themselves.
+    """Expands packed states of a model, and evaluates properties with these numbers in them. Without symmetry states
+    represent themselves.
     """
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
@@ -64,16 +61,9 @@ class PlainExpander:
     def explore(
         self, states: Iterable[bytes], decided: Collection[int], found: PlainFindings, *, acting: bool
     ) -> tuple[dict[bytes, int], tuple[Coverage, ...]]:
-        """Evaluate properties in these states and, if acting, take every step from them.
-
-        Args:
-            states: some states of a level.
-            decided: properties that are not evaluated.
-            found: receives discoveries and failures.
-            acting: whether to take steps.
-
-        Returns:
-            The successors, each with the first action that leads to it; and the counts of each action.
+        """Evaluate properties in some states of a level, except the decided ones, and, if `acting`, take every step
+        from them; `found` receives discoveries and failures. Returns the successors, each with the first action that
+        leads to it, and the counts of each action.
         """
         in_states = [number for number in self.in_states if number not in decided]
         in_steps = [number for number in self.in_steps if number not in decided]
@@ -92,13 +82,9 @@ class PlainExpander:
     def expand(
         self, packed: bytes, wanted: Sequence[int], found: LevelDiscoveries, coverage: Sequence[Coverage]
     ) -> list[Successor]:
-        """Take every step from a state, and return the successors that differ from it.
-
-        Args:
-            packed: the state.
-            wanted: the properties of steps to evaluate.
-            found: receives the discoveries; or the failure of an evaluation, which has no successors.
-            coverage: by action, counts its steps and the states in which it is enabled or bounded, but no new states.
+        """Take every step from a state, and return the successors that differ from it. Discoveries in these
+        properties of steps go to `found`, or the failure of an evaluation, which has no successors. `coverage`
+        counts, by action, its steps and the states in which it is enabled or bounded, but no new states.
         """
         state = self.unpack(packed)
         try:
@@ -128,16 +114,7 @@ class PlainExpander:
         return successors
 
     def judge(self, packed: bytes, wanted: Sequence[int], found: LevelDiscoveries) -> tuple[int, ...]:
-        """Evaluate properties in a state.
-
-        Args:
-            packed: the state.
-            wanted: the properties of states to evaluate.
-            found: receives the discoveries, and the failures of evaluations.
-
-        Returns:
-            The properties that are decided here or fail.
-        """
+        """Evaluate properties of states in a state; returns those that are decided here or fail."""
         state = self.unpack(packed)
         try:
             decided = self.model.found_in(state, wanted)

@@ -15,7 +15,7 @@ from statistics import fmean
 from typing import Final, NamedTuple
 
 from spec.checking.exploration import split_properties
-from spec.checking.local.advice import advice
+from spec.checking.local.learning_budget import advice
 from spec.checking.local.recording import Recorded, Recorder
 from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.states.packed_state import PackedState
@@ -92,15 +92,11 @@ class Probe:
         """The mean number of new paths of the first states."""
 
     def pays(self, states: Sequence[Values], seconds: float, worked: float) -> bool:
-        """Whether learning is expected to pay; if asked again, with what was learned before.
+        """Whether learning is expected to pay; if asked again, with what was learned before. Some of the states,
+        which were found lately, are learned in about so many seconds.
 
         Tables need a path also for each instance whose parameters are in no state. It does not count as a path of the
         first states, because it is needed only once; but all of them must be affordable.
-
-        Args:
-            states: states that were found lately, some of which are learned.
-            seconds: about how long that may take.
-            worked: how long the search has lasted.
         """
         until = time.thread_time() + seconds
         chosen = Random(self._states).sample(states, min(SOME, len(states)))  # not the same ones when asked again
@@ -165,10 +161,8 @@ class Probe:
         )
 
     def price(self, states: Sequence[Values], until: float) -> float:
-        """Seconds of expanding and judging one of these states in plain Python, measured until this time.
-
-        Raises:
-            EvaluationFailed: an evaluation failed.
+        """Seconds of expanding and judging one of these states in plain Python, measured until this time;
+        EvaluationFailed if an evaluation failed.
         """
         seconds: list[float] = []
         while len(seconds) < len(states) and (began := time.thread_time()) < until:
@@ -179,11 +173,8 @@ class Probe:
         return fmean(seconds)
 
     def learn(self, state: Values, until: float) -> Learned | None:
-        """Learn the paths of a state that are not known yet; None if this time has come first.
-
-        Raises:
-            EvaluationFailed: an evaluation gave two results.
-            OpaqueRuleFound: an action or property gave another result on lazy values than on plain ones.
+        """Learn the paths of a state that are not known yet; None if this time has come first. EvaluationFailed if an
+        evaluation gave two results, OpaqueRuleFound if lazy values gave another result than plain ones.
         """
         words = PackedState.of_values(self._model.layout, state).words
         registers = [*words, *words, self._recorder.no_step]

@@ -159,11 +159,8 @@ class Recorder:
         return registers[register] >> shift & mask
 
     def action(self, number: int, index: int, registers: Sequence[int]) -> Recorded:
-        """Record an instance of an action, in the state in the registers.
-
-        Raises:
-            EvaluationFailed: repeated, it gave another result.
-            OpaqueRuleFound: it gave another result on lazy values than on plain ones.
+        """Record an instance of an action, in the state in the registers. EvaluationFailed if, repeated, it gave
+        another result, OpaqueRuleFound if lazy values gave another result than plain ones.
         """
         return self._recorded(self._act(number, index), registers)
 
@@ -321,7 +318,7 @@ class Recorder:
                 self.model.opaque_rules.add(evaluate.rule)
                 raise OpaqueRuleFound(evaluate.rule) from None
             cause = self.why_not_repeated([evaluate.instance], DIFFERS)
-            raise EvaluationFailed(str(evaluate), cause, self._shown(registers)) from None
+            raise EvaluationFailed(str(evaluate), cause, self.model.show(self._state_in(registers))) from None
 
     def why_not_repeated(self, instances: Iterable[Instance], otherwise: str) -> str:
         """Why an evaluation of one of these, when repeated, gave another result.
@@ -334,9 +331,6 @@ class Recorder:
 
     def _error_in(self, evaluate: Evaluated, registers: Sequence[int]) -> str:
         return self.model.describe(evaluate, self._state_in(registers))
-
-    def _shown(self, registers: Sequence[int]) -> str:
-        return self.model.show(self._state_in(registers))
 
     def _state_in(self, registers: Sequence[int]) -> Values:
         layout = self.model.layout
@@ -369,11 +363,7 @@ class _SeenView(EvaluationView):
         return self.seen.get(self.first_step_slot) == len(self.model.actions)
 
     def action(self) -> Action:
-        """The action of the step.
-
-        Raises:
-            NoStep: there is none.
-        """
+        """The action of the step; NoStep if there is none."""
         number = self.seen[self.first_step_slot]
         if number == len(self.model.actions):
             raise NoStep
@@ -431,10 +421,8 @@ class _LazyStepView(_SeenView):
         return self._step.look(self.seen)
 
     def put(self) -> None:
-        """Collect the writes.
-
-        Raises:
-            NotRepresentable: a value lies outside its domain, or is not one that a state may have.
+        """Collect the writes; NotRepresentable if a value lies outside its domain, or is not one that a state may
+        have.
         """
         values = self.here.values
         try:

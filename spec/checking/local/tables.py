@@ -19,11 +19,11 @@ from typing import Any, Final
 import numpy as np
 
 from spec.checking.exploration import LearnedRule
-from spec.checking.local.advice import MOSTLY_PLAIN, advice
 from spec.checking.local.arrays import CopiedSlot, LookupPiece, Program, Scratch
 from spec.checking.local.compact import Compact, CompactCopy
-from spec.checking.local.graphs import NOTHING, Graph
+from spec.checking.local.folds.aggregates import NOTHING, Graph
 from spec.checking.local.lazy import Copy, Writes
+from spec.checking.local.learning_budget import MOSTLY_PLAIN, advice
 from spec.checking.local.masks import Masks
 from spec.checking.local.orbits import orbits
 from spec.checking.local.outcomes import EFFECTS, USUAL
@@ -86,10 +86,8 @@ class GrowingArray:
 
 
 class DecisionTables:
-    """Everything learned about a model so far.
-
-    Args:
-        symmetry: replaces successors by their orbits, and compares learned paths; without it states stay as they are.
+    """Everything learned about a model so far. Symmetry replaces successors by their orbits, and compares learned
+    paths.
     """
 
     def __init__(self, model: Model, properties: Sequence[int], symmetry: Symmetry | None = None):
@@ -104,7 +102,11 @@ class DecisionTables:
         """Why the model is too large for tables; then there is none, and every state is expanded without."""
         self.all: list[DecisionTable] = []
         if not self.too_large:
-            self.all += self._of_actions()
+            self.all += [
+                DecisionTable("action", number, index, instance)
+                for number, action in enumerate(self.model.actions)
+                for index, instance in enumerate(action.instances)
+            ]
         self.actions = len(self.all)
         if not self.too_large:
             self.all += self._of_properties("state", self.expander.in_states)
@@ -170,13 +172,6 @@ class DecisionTables:
         self._copy = CompactCopy()
         self._compact = self._copied()
 
-    def _of_actions(self) -> list[DecisionTable]:
-        return [
-            DecisionTable("action", number, index, instance)
-            for number, action in enumerate(self.model.actions)
-            for index, instance in enumerate(action.instances)
-        ]
-
     def _of_properties(self, kind: str, numbers: Sequence[int]) -> list[DecisionTable]:
         return [
             DecisionTable(kind, number, index, instance, self.model.properties[number].kind == "sometimes")
@@ -236,10 +231,8 @@ class DecisionTables:
 
     def learn(self, number: int, registers: Sequence[int]) -> None:
         """Evaluate a missing path of a table, with these words in the registers: the state, and the one before.
-
-        Raises:
-            EvaluationFailed: the recorded path contradicts an earlier one.
-            UsageError: it distinguishes interchangeable values.
+        EvaluationFailed if the path contradicts an earlier one, UsageError if it distinguishes interchangeable
+        values.
         """
         self.misses[number] += 1
         if self.outcome(number, registers) >= 0:

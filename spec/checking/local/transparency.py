@@ -137,11 +137,8 @@ _HANDLES: Final = opmap["PUSH_EXC_INFO"]
 
 
 def opaque(model: Model, inspects: bool = False) -> dict[str, str]:
-    """The actions and properties that need plain values, by name, each with the reason and its place.
-
-    Args:
-        model: the model; if its specification is ours, only a goal is inspected.
-        inspects: whether to inspect the other rules nevertheless.
+    """The actions and properties that need plain values, by name, each with the reason and its place. If the
+    specification is ours, only a goal is inspected, unless `inspects`.
     """
     reachable = model.hidden_state.reachable
     ours = () if inspects or not is_ours(model.specification) else _rules(model.specification)
@@ -251,10 +248,8 @@ class Executed:
                 self._new.append(function)
 
     def why_not(self) -> str:
-        """Why a function that has run needs plain values; empty if none does.
-
-        Raises:
-            SpecificationError: a rule may not do what it does.
+        """Why a function that has run needs plain values; empty if none does. SpecificationError if a rule may not do
+        what it does.
         """
         for function in self._new:
             reached = self._reachable.reached(function)

@@ -112,20 +112,12 @@ class Visited:
         return self.size * self.storage.rows.size + 4 * int(self.storage.capacity.sum())
 
     def insert(self, first: int, last: int, sent: Outbox, scratch: Scratch) -> None:
-        """Add the states sent to these partitions, for which there is room.
-
-        Raises:
-            OutOfMemory: there is none.
-        """
+        """Add the states sent to these partitions, for which there is room; OutOfMemory if there is none."""
         if insert(self.shape, self.storage, first, last, sent, scratch) >= 0:
             raise OutOfMemory
 
     def require_room(self, sent: Outbox) -> None:
-        """Require room for the states sent, even if all of them are new.
-
-        Raises:
-            OutOfMemory: there is not enough.
-        """
+        """Require room for the states sent, even if all of them are new; OutOfMemory if there is not enough."""
         newest = self.storage.size - self.storage.level + sent.count.reshape(-1, PARTITIONS).sum(axis=0)
         if self._spare is None:
             spare = self._memory - int(self._taken().sum())
@@ -207,11 +199,7 @@ class Visited:
 
 
 def _addressable(size: int) -> int:
-    """The number of states in each partition for which there is address space.
-
-    Raises:
-        UsageError: there is too little.
-    """
+    """The number of states in each partition for which there is address space; UsageError if there is too little."""
     left = address_space()
     if left is None:
         return LARGEST

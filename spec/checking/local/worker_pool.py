@@ -99,11 +99,8 @@ class Worker:
 
 
 class WorkerPool:
-    """Workers over one visited set, with the same tables.
-
-    Args:
-        budget: decides whether missing paths are learned.
-        memory: bytes for everything together.
+    """Workers over one visited set, with the same tables, and so much memory for everything together. The budget
+    decides whether missing paths are learned.
     """
 
     def __init__(
@@ -255,11 +252,7 @@ class WorkerPool:
                 raise
 
     def _by_caller(self, work: Callable[[], None]) -> None:
-        """Have work done in the thread that receives Ctrl-C.
-
-        Raises:
-            CancelledError: the workers must stop.
-        """
+        """Have work done in the thread that receives Ctrl-C; CancelledError if the workers must stop."""
         if get_ident() == self.caller:
             work()
             return
@@ -280,16 +273,9 @@ class WorkerPool:
         self._deliver()
 
     def sweep(self, decided: Collection[int], on_progress: Callable[[], None], *, acting: bool = True) -> Array:
-        """Judge the newest complete level, and give the next level the successors of its states.
-
-        Args:
-            decided: the properties that are not evaluated.
-            on_progress: called now and then.
-            acting: whether to take steps.
-
-        Returns:
-            A flag for each table, see `WorkerOutput.flags`. The states that were expanded in plain Python set none:
-            their discoveries are in `found`.
+        """Judge the newest complete level, except by the decided properties; if `acting`, give the next level the
+        successors of its states. Returns a flag for each table, see `WorkerOutput.flags`. The states that were
+        expanded in plain Python set none: their discoveries are in `found`.
         """
         self.decided, self.acting = decided, acting
         self._begin(self.visited.newest(), self.tables.live(decided, acting))

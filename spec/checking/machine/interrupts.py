@@ -19,10 +19,6 @@ Handler = Callable[[int, FrameType | None], Any]
 SIGNALS: Final = tuple(signal.valid_signals())
 
 
-def _not_waiting() -> None:
-    """No call is waiting, so none is woken."""
-
-
 class DeferredSignals:
     """While this is open, in a `with` statement, signals wait for their handlers. Only the main thread has signals.
 
@@ -31,7 +27,7 @@ class DeferredSignals:
             in which that thread is waiting. It must not take a lock.
     """
 
-    def __init__(self, wake: Callable[[], None] = _not_waiting):
+    def __init__(self, wake: Callable[[], None] = lambda: None):
         self.wake = wake
         self._handlers: dict[int, Handler] = {}
         self._waiting: list[tuple[int, FrameType | None]] = []

@@ -33,13 +33,9 @@ class OutOfMemory(Exception):
 
 
 class Budget:
-    """The memory that this process may take, including processes that it starts, if they keep to their quotas.
-
-    Args:
-        size: in bytes; by default the memory taken already, and half of the machine's remaining memory.
-
-    Raises:
-        UsageError: the machine does not have as much.
+    """The memory that this process may take, in bytes, including processes that it starts, if they keep to their
+    quotas; by default the memory taken already, and half of the machine's remaining memory. UsageError if the machine
+    does not have as much.
     """
 
     def __init__(self, size: int | None = None):
@@ -58,10 +54,8 @@ class Budget:
         return self.size - own()
 
     def require(self, needed: int, engine: str) -> None:
-        """Require that so many more bytes may be taken.
-
-        Raises:
-            UsageError: they may not; the message names a sufficient budget.
+        """Require that so many more bytes may be taken; UsageError if they may not; the message names a sufficient
+        budget.
         """
         if self.left < needed:
             raise self.too_little(rounded_up(self.size - self.left + needed), engine)
@@ -217,10 +211,8 @@ def address_space() -> int | None:
 
 
 def require_address_space() -> None:
-    """Require the address space that compiled code needs: without it, its libraries fail without a message.
-
-    Raises:
-        UsageError: there is too little address space.
+    """Require the address space that compiled code needs: without it, its libraries fail without a message;
+    UsageError if there is too little address space.
     """
     left = address_space()
     if left is not None and left < LIBRARIES:

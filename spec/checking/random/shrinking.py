@@ -21,21 +21,18 @@ ATTEMPTS: Final = 2_000_000
 """The most steps tried to find out which can be left out: some seconds."""
 
 
-def _silent(doing: str) -> None:
-    """Report nothing."""
-
-
 class Shrinking:
-    """Shrinks paths that end where one property is broken.
-
-    Args:
-        engine: looks for shorter paths.
-        max_states: its bound on states.
-        tell: called with the engine's work before it explores, see `Statistics.doing`.
+    """Shrinks paths that end where one property is broken. The engine looks for shorter paths among so many states,
+    and tells what it does before it explores, see `Statistics.doing`.
     """
 
     def __init__(
-        self, model: Model, number: int, engine: Engine, max_states: int, tell: Callable[[str], None] = _silent
+        self,
+        model: Model,
+        number: int,
+        engine: Engine,
+        max_states: int,
+        tell: Callable[[str], None] = lambda doing: None,
     ):
         self.model, self.number, self.engine, self.max_states = model, number, engine, max_states
         self.tell = tell
@@ -115,11 +112,7 @@ class Shrinking:
         return done if self._is_dead(state) else None
 
     def _step(self, state: Values, choice: Choice) -> tuple[Values | None, bool]:
-        """The successor of a step, and whether the step breaks the property.
-
-        Raises:
-            Disabled: it is not enabled here.
-        """
+        """The successor of a step, and whether the step breaks the property; Disabled if it is not enabled here."""
         known = self._after.get((state, choice))
         if known is None:
             known = self._after[state, choice] = self._done(state, choice)

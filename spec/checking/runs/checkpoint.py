@@ -13,8 +13,7 @@ from spec.checking.runs.discoveries import PackedDiscovery, as_committed, discov
 from spec.checking.runs.run_identity import identity_of
 from spec.checking.runs.rundir import BUCKETS, Commit, LevelFile, RunDirectory, locked
 from spec.checking.symmetry.renamings import ComparisonCounts
-from spec.language.errors import EnvironmentFailed, UsageError
-from spec.language.extras import require
+from spec.language.errors import EnvironmentFailed, UsageError, require
 
 
 class Checkpoint(NamedTuple):
@@ -65,11 +64,7 @@ def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: 
 
 
 def require_run(run_dir: Path | None, resume: bool) -> None:
-    """Require a run directory for resuming a run.
-
-    Raises:
-        UsageError: there is none.
-    """
+    """Require a run directory for resuming a run; UsageError if there is none."""
     if resume and run_dir is None:
         raise UsageError("there is nothing to resume without a run directory")
 
@@ -121,14 +116,9 @@ NOT_KEPT: Final = "nothing is kept; --run-dir DIR keeps a run, and TMPDIR says w
 
 @contextmanager
 def environment_failures(run_dir: Path | None, *others: type[Exception]) -> Iterator[None]:
-    """While this is open, a file that can no longer be written or read ends the exploration with `EnvironmentFailed`.
-
-    Args:
-        run_dir: the directory of the run; None if only temporary files are written.
-        others: other exceptions that mean a failed environment.
-
-    Raises:
-        EnvironmentFailed: a file or another part failed. It says how much is kept, and how to continue.
+    """While this is open, a file that can no longer be written or read, or one of the other exceptions, ends the
+    exploration with EnvironmentFailed. It says how much is kept in the run directory, if there is one, and how to
+    continue.
     """
     gives_way: tuple[type[Exception], ...] = (OSError, *others)
     try:

@@ -31,8 +31,7 @@ from spec.checking.runs.rundir import Commit, RunDirectory
 from spec.checking.states.packed import Words, from_column
 from spec.checking.states.splitmix import MASK
 from spec.checking.traces.tabular import kind, plain
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import show
+from spec.checking.values.text import PLAIN, Spelling, show
 from spec.language.cells import Cell
 from spec.language.domains import (
     ABSENT,
@@ -46,7 +45,7 @@ from spec.language.domains import (
     SubsetDomain,
     TupleDomain,
 )
-from spec.language.extras import require
+from spec.language.errors import require
 
 if TYPE_CHECKING:
     import pandas
@@ -114,9 +113,7 @@ def spark_states_of_run(session: SparkSession, run_dir: Directory, specification
 
 def levels_of_run(run_dir: Directory) -> pandas.DataFrame:
     """The levels of a run: `level`, its `states`; up to it, `distinct_states`, `generated_states` and `seconds`.
-
-    Raises:
-        UsageError: it holds no run, or damaged files; or pandas is missing.
+    UsageError if it holds no run, or damaged files; or pandas is missing.
     """
     return _frame(
         vars(LevelResult(each.level, each.rows, each.distinct, each.generated, each.seconds))

@@ -58,10 +58,11 @@ class LevelDiscoveries:
         that has a discovery.
         """
         first = _first(each for each in self.failures if each.number == STEP)
-        return first or _first(each for each in self.failures if not self._discovered_before(each))
-
-    def _discovered_before(self, failure: LocatedFailure) -> bool:
-        return failure.number in self.ends and self.ends[failure.number].state < failure.state
+        return first or _first(
+            each
+            for each in self.failures
+            if not (each.number in self.ends and self.ends[each.number].state < each.state)
+        )
 
 
 def _first(failures: Iterable[LocatedFailure]) -> LocatedFailure | None:

@@ -154,10 +154,8 @@ class RunDirectory:
     def create(
         cls, path: Path, identity: Identity, width: int, *, buckets: int = BUCKETS, durable: bool = True
     ) -> RunDirectory:
-        """Begin a run in a directory that is empty or does not exist.
-
-        Raises:
-            UsageError: it is not empty, or cannot be written.
+        """Begin a run in a directory that is empty or does not exist; UsageError if it is not empty, or cannot be
+        written.
         """
         _arrow()
         run = uuid.uuid4().hex
@@ -174,11 +172,8 @@ class RunDirectory:
 
     @classmethod
     def resume(cls, path: Path, identity: Identity, *, durable: bool = True) -> tuple[RunDirectory, list[Commit]]:
-        """Resume a run: its commits, after all files are verified and uncommitted files removed.
-
-        Raises:
-            UsageError: there is no run, it has another identity, or a file differs from its commit. Then the
-                directory is unchanged.
+        """Resume a run: its commits, after all files are verified and uncommitted files removed. UsageError if there
+        is no run, it has another identity, or a file differs from its commit; then the directory is unchanged.
         """
         found = cls.open(path, identity, durable=durable)
         commits = found.verified_commits()
@@ -191,17 +186,10 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path, identity: Identity | None = None, *, durable: bool = True) -> RunDirectory:
-        """An existing run, for reading.
-
-        Args:
-            path: its directory.
-            identity: the required identity, part by part; parts that are not given are not compared.
-            durable: see the field.
-
-        Raises:
-            UsageError: there is no run, or it has another identity.
+        """An existing run, for reading. Parts of the identity that are not given are not compared. UsageError if
+        there is no run, or it has another identity.
         """
-        identity = _plain(identity or {})
+        identity = json.loads(json.dumps(identity or {}))  # as read back from a file, where tuples are lists
         _require_own_files(path)
         head = _read_json(path / "_run.json", f"{path} holds no run")
         if head.get("format") != FORMAT:
@@ -216,11 +204,7 @@ class RunDirectory:
         return cls(path, head["run"], head["width"], head["buckets"], durable, digest)
 
     def verified_commits(self) -> list[Commit]:
-        """The committed levels, after all files are verified.
-
-        Raises:
-            UsageError: a file differs from its commit.
-        """
+        """The committed levels, after all files are verified; UsageError if a file differs from its commit."""
         commits, distinct = self.commits(), 0
         for commit in commits:
             self._verify(commit)
@@ -305,11 +289,7 @@ class RunDirectory:
                     yield self.read_array(level, file.bucket, start, min(start + most, file.rows))
 
     def committed(self, level: int) -> tuple[LevelFile, ...]:
-        """The files of a committed level.
-
-        Raises:
-            FileNotFoundError: the run was removed.
-        """
+        """The files of a committed level; FileNotFoundError if the run was removed."""
         if not self._place(level).exists():
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
         return Commit.from_json(self._read(level)[0]).files
@@ -345,11 +325,7 @@ class RunDirectory:
         self._sweep([])
 
     def commits(self) -> list[Commit]:
-        """The committed levels, in order.
-
-        Raises:
-            UsageError: one differs from its digest.
-        """
+        """The committed levels, in order; UsageError if one differs from its digest."""
         levels = [int(place.stem) for place in (self.path / "_commits").glob("*.json") if place.stem.isdecimal()]
         found, before = list[Commit](), self.digest
         for level in range(1, max(levels, default=0) + 1):
@@ -430,10 +406,8 @@ def _sync(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path, *, make: bool) -> Iterator[None]:
-    """Lock a directory, so that no other process explores in it; with `make`, create it if necessary.
-
-    Raises:
-        UsageError: another process has locked it, or it is not a directory.
+    """Lock a directory, so that no other process explores in it; with `make`, create it if necessary. UsageError if
+    another process has locked it, or it is not a directory.
     """
     try:
         if make:
@@ -479,12 +453,6 @@ def difference(earlier: Identity, now: Identity) -> str:
 
 _CHANGES: Final = {"source": "the source of {}", "values": "the value of {}", "ranges": "the range of {}"}
 """Parts of an identity that are digests, or may be, and their names in messages."""
-
-
-def _plain(identity: Identity) -> Identity:
-    """The identity as read back from a file, where tuples are lists."""
-    plain: Identity = json.loads(json.dumps(identity))
-    return plain
 
 
 def _require_own_files(path: Path) -> None:

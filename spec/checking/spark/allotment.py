@@ -56,10 +56,8 @@ class Allotment:
 
 
 def allotted(budget: Budget, workers: int | None, cores: int) -> Allotment:
-    """A budget divided among so many workers; by default one per core, or fewer if they do not fit.
-
-    Raises:
-        UsageError: it is too small for them.
+    """A budget divided among so many workers; by default one per core, or fewer if they do not fit. UsageError if it
+    is too small for them.
     """
     number = workers or cores
     while workers is None and number > 1 and minimum(number) > budget.size:

@@ -35,11 +35,9 @@ from spec.checking.runs.level_discoveries import STEP, failed
 from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.spark import exchange, visited_buckets
 from spec.checking.spark.allotment import CLIENT, MemoryQuota, allotted
-from spec.checking.spark.jobs import LARGEST_SHARE, expand_level, find_predecessors, shares
-from spec.checking.spark.report import Report
 from spec.checking.spark.session import SparkCluster, SparkFailed, cores, require_java
-from spec.checking.spark.stages import Job
-from spec.checking.spark.work import Work
+from spec.checking.spark.stages import LARGEST_SHARE, Job, expand_level, find_predecessors, shares
+from spec.checking.spark.work import Report, Work
 from spec.checking.spark.worker_state import BucketRange, WorkerState, work_on
 from spec.checking.states.limits import too_large
 from spec.checking.states.packed import Words, sample, words_of
@@ -277,11 +275,9 @@ class _Search:
     def commit(self, before: Commit, report: Report) -> Commit:
         """Commit the level after this one.
 
-        Raises:
-            EvaluationFailed: an evaluation failed; with the shortest path there.
-            OutOfMemory: a part of the level did not fit.
-            UsageError: interchangeable values are distinguished.
-            SpecificationError: values that actions and properties read besides the state have changed.
+        EvaluationFailed, with the shortest path there, if an evaluation failed; OutOfMemory if a part of the level
+        did not fit; UsageError if interchangeable values are distinguished; SpecificationError if values that actions
+        and properties read besides the state have changed.
         """
         if report.refused:
             raise UsageError(report.refused)
@@ -371,11 +367,7 @@ class _Search:
         return lowest
 
     def nothing_is(self, opaque_rules: set[str]) -> None:
-        """Require that no worker found an opaque rule.
-
-        Raises:
-            OpaqueRuleFound: one did.
-        """
+        """Require that no worker found an opaque rule; OpaqueRuleFound if one did."""
         if opaque_rules:
             self.model.opaque_rules |= opaque_rules
             raise OpaqueRuleFound(min(opaque_rules))

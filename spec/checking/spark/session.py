@@ -109,7 +109,8 @@ class SparkCluster:
             else:
                 self._session = self._given
             if not self._ours:
-                ship(self._session)
+                # The workers may lack our packages, or have another version.
+                self._session.addArtifacts(str(archive()), pyfile=True)
         return self._session
 
     @property
@@ -131,15 +132,12 @@ class SparkCluster:
         return self._allotment.work if self._ours else None
 
     def run(self, job: Callable[[SparkSession], T], tick: Callable[[], None]) -> T:
-        """The result of a job. Meanwhile `tick` is called now and then.
+        """The result of a job. Meanwhile `tick` is called now and then. It runs in a thread of its own: Ctrl-C must
+        not interrupt a conversation with Java, which would not recover.
 
-        It runs in a thread of its own: Ctrl-C must not interrupt a conversation with Java, which would not recover.
-
-        Raises:
-            KeyboardInterrupt: Ctrl-C was pressed, and the job is cancelled.
-            OutOfMemory: Java's heap was too small.
-            SparkFailed: Java, a worker or a disk of theirs has failed.
-            RuntimeError: Spark has given up for another reason; with its first line.
+        KeyboardInterrupt if Ctrl-C was pressed, and the job is cancelled; OutOfMemory if Java's heap was too small;
+        SparkFailed if Java, a worker or a disk of theirs has failed; RuntimeError, with its first line, if Spark has
+        given up for another reason.
         """
         session, outcome, ended = self.session, Future[T](), SimpleQueue[None]()
         mark, cancel = _marking(session)
@@ -307,11 +305,6 @@ def _not_of_py4j(record: logging.LogRecord) -> bool:
     return Path(record.pathname).parent.name != "py4j"
 
 
-def ship(session: SparkSession) -> None:
-    """Send our packages to the workers of a session, which may have none, or another version."""
-    session.addArtifacts(str(archive()), pyfile=True)
-
-
 @cache
 def archive() -> Path:
     """Our packages in a zip, which exists as long as this process: workers fetch it when they need it.
@@ -413,10 +406,8 @@ def _is_here(session: SparkSession) -> bool:
 
 
 def require_java() -> None:
-    """Require a Java on which Spark runs, before Spark itself fails without one.
-
-    Raises:
-        UsageError: there is none, or it is too old.
+    """Require a Java on which Spark runs, before Spark itself fails without one; UsageError if there is none, or it
+    is too old.
     """
     _require_java(os.environ.get("JAVA_HOME"), shutil.which("java"))
 

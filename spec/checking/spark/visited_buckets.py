@@ -100,10 +100,8 @@ class VisitedBuckets:
     def settle(self, blocks: Iterable[tuple[Array, Array]], new_states: Array) -> None:
         """Make the newest level of the new states among these, each with the lowest action that leads to it.
 
-        New states are counted by action. The blocks are of buckets that are `up_to` the level before.
-
-        Raises:
-            OutOfMemory: not even the new states fit.
+        New states are counted by action. The blocks are of buckets that are `up_to` the level before. OutOfMemory if
+        not even the new states fit.
         """
         self._settling = True
         for states, actions in blocks:

@@ -14,12 +14,9 @@ from spec.checking.machine.memory import OutOfMemory
 from spec.checking.model import Model
 from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark.allotment import MemoryQuota
-from spec.checking.spark.compiled_work import CompiledWork
 from spec.checking.spark.exchange import ByBucket, by_bucket
-from spec.checking.spark.plain_work import PlainWork
-from spec.checking.spark.report import Report
 from spec.checking.spark.visited_buckets import VisitedBuckets
-from spec.checking.spark.work import Work
+from spec.checking.spark.work import CompiledWork, PlainWork, Report, Work
 from spec.checking.states.limits import too_large
 from spec.checking.states.packed import Words, sample_of
 from spec.checking.symmetry.reduction import Symmetry
@@ -50,10 +47,8 @@ class WorkerState:
         return np.concatenate(parts) if parts else np.empty((0, self.work.words), np.uint64)
 
     def expand(self, states: Words, decided: Collection[int], report: Report, buckets: int) -> Iterator[ByBucket]:
-        """The successors of some states, ordered by bucket: all at once or, if memory is too small, in parts.
-
-        Raises:
-            OutOfMemory: not even those of a few states fit.
+        """The successors of some states, ordered by bucket: all at once or, if memory is too small, in parts;
+        OutOfMemory if not even those of a few states fit.
         """
         waiting = [states]
         while waiting:
@@ -82,10 +77,8 @@ class WorkerState:
         """Evaluate properties in the new states among the successors of a level, and write them to attempts.
 
         The successors come in blocks, each with the lowest action that leads to it, and belong to these buckets.
-        `compared` states were compared one by one before (`Symmetry.examine`).
-
-        Raises:
-            OutOfMemory: the new states do not fit.
+        `compared` states were compared one by one before (`Symmetry.examine`). OutOfMemory if the new states do not
+        fit.
         """
         new_states = np.zeros(len(self.work.model.actions), np.int64)
         visited_buckets = self.visited_buckets

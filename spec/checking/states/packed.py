@@ -29,11 +29,7 @@ class ManyStates(Protocol):
 
 
 def words_of(states: Iterable[bytes], width: int) -> Words:
-    """States as words, from so many bytes each.
-
-    Raises:
-        ValueError: one has another number of bytes.
-    """
+    """States as words, from so many bytes each; ValueError if one has another number of bytes."""
     every = list(states)
     for length in set(map(len, every)) - {width}:
         raise ValueError(f"a packed state of {length} bytes, and {width} were expected")

@@ -3,7 +3,7 @@
 A sort of interchangeable values is called a scalarset by Murphi and a symmetry set by TLC.
 
 The group consists of all permutations of the interchangeable values, each sort separately. For a small group the
-representative of an orbit is its least packed state (`spec.checking.symmetry.minimum`). A large group cannot be
+representative of an orbit is its least packed state (`spec.checking.symmetry.group`). A large group cannot be
 listed; its representative is a canonical form (`spec.checking.symmetry.canonical`).
 
 That orbits may be merged is not assumed but verified by comparison (`spec.checking.symmetry.renamings`): for each
@@ -25,17 +25,25 @@ from spec.checking.exploration import OnProgress, Statistics, split_properties
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path, Transition
 from spec.checking.states.packed_state import PackedState
 from spec.checking.states.splitmix import MASK, mixed
-from spec.checking.symmetry.group import every_permutation, generators, order, sorts_in
-from spec.checking.symmetry.images import Image, NotSymmetric, Permuted, images
-from spec.checking.symmetry.minimum import MinimumImage
+from spec.checking.symmetry.group import (
+    Image,
+    MinimumImage,
+    NotSymmetric,
+    Permuted,
+    every_permutation,
+    generators,
+    images,
+    order,
+    sorts_in,
+)
 from spec.checking.symmetry.renamings import Probe, Renamings, place_of, refused
 from spec.language.allowed_values import within
-from spec.language.anonymous import ValuesDistinguished, anonymity
 from spec.language.domains import Domain
 from spec.language.errors import OutOfDomain, SpecificationError, UsageError
 from spec.language.permutations import Permutation, Sorts
 from spec.language.rules import Action, Property
 from spec.language.state import Values
+from spec.language.symmetry import ValuesDistinguished, anonymity
 
 if TYPE_CHECKING:
     from spec.checking.symmetry.canonical import Canonical
@@ -69,14 +77,8 @@ def is_listed(sorts: Sorts) -> bool:
 
 
 class Symmetry:
-    """The orbits of a model's states, for these properties.
-
-    Args:
-        on_progress: called with the current work, if preparations take long.
-
-    Raises:
-        UsageError: the model has no interchangeable values, or too many, or its domains or initial states distinguish
-            them.
+    """The orbits of a model's states, for these properties. UsageError if the model has no interchangeable values, or
+    too many, or its domains or initial states distinguish them.
     """
 
     def __init__(self, model: Model, properties: Sequence[int], on_progress: OnProgress | None = None):
@@ -91,7 +93,12 @@ class Symmetry:
         """The packed states that were compared because they are expanded one by one."""
         self._evaluations = self._checked = 0
         """How many evaluations that took; and the number of states that were compared besides learned paths."""
-        self._require_listed()
+        rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
+        for rule in rules:
+            try:
+                within(rule.instances.size, rule.name, "instances")
+            except SpecificationError as wrong:
+                raise UsageError(f"--symmetry compares all instances: {wrong}") from None
         try:
             probes = self._prepare()
         except NotSymmetric as wrong:
@@ -100,19 +107,6 @@ class Symmetry:
             ) from None
         self.renamings = Renamings(model, self.sorts, probes, whole=self.order <= WHOLE_GROUP)
         self._examine_initial_states()
-
-    def _require_listed(self) -> None:
-        """Require that all instances can be compared.
-
-        Raises:
-            UsageError: a rule has too many.
-        """
-        rules: tuple[Action | Property, ...] = (*self.model.actions, *self.model.properties)
-        for rule in rules:
-            try:
-                within(rule.instances.size, rule.name, "instances")
-            except SpecificationError as wrong:
-                raise UsageError(f"--symmetry compares all instances: {wrong}") from None
 
     def _telling(self, on_progress: OnProgress | None) -> Callable[[], None]:
         """A function that reports the current work, once it has taken a while."""
@@ -127,10 +121,8 @@ class Symmetry:
         return tell
 
     def _prepare(self) -> list[Probe]:
-        """Prepare the representatives of orbits, and the permutations to try on evaluations.
-
-        Raises:
-            NotSymmetric: a permutation takes a value out of its domain.
+        """Prepare the representatives of orbits, and the permutations to try on evaluations; NotSymmetric if a
+        permutation takes a value out of its domain.
         """
         self.orbits: MinimumImage | Canonical
         """Selects the representative of each orbit."""
@@ -180,14 +172,12 @@ class Symmetry:
     # Traces.
 
     def concrete(self, orbits: Sequence[Values], number: int, end: int = 0) -> Path:
-        """A path of the model itself through the orbits with these representatives, from an initial state.
+        """A path of the model itself through the orbits with these representatives, from an initial state; UsageError
+        if there is none, so something distinguishes the values.
 
         Each step takes the first action, in order of declaration, that leads to the next orbit, and its first
         instance. If `number` is a property of steps, one more step decides it and leads into the orbit of `end`,
         packed, or out of the domains. If it is a property of states, the last state decides it.
-
-        Raises:
-            UsageError: there is no such path, so something distinguishes the values.
         """
         state, choices = self._through(orbits)
         properties = self.model.properties
@@ -229,14 +219,8 @@ class Symmetry:
 
     def examine(self, states: Sequence[int], always: int | None = None, *, counted: bool = True) -> None:
         """Compare some of the states of a level that are expanded one by one: those that `ALWAYS` and `RARELY` say.
-
-        Args:
-            states: the packed states, in order.
-            always: how many are compared if `AFFORDED` allows it; by default the rest of `ALWAYS`.
-            counted: whether to count the others as left out.
-
-        Raises:
-            UsageError: the steps or properties of a state distinguish the values.
+        If `AFFORDED` allows it, `always` of them, by default the rest of `ALWAYS`; the others count as left out, if
+        `counted`. UsageError if steps or properties of a state distinguish the values.
         """
         room = max(0, ALWAYS - len(self._examined)) if always is None else always
         left_out = 0
@@ -267,14 +251,8 @@ class Symmetry:
         return mixed(state % MASK) < MASK // (RARELY * self.renamings.repetitions)
 
     def spot_check(self, states: Iterable[bytes], distinct: int) -> None:
-        """Compare a few states of a level under permutations, besides learned paths.
-
-        Args:
-            states: a `packed.sample` of the level.
-            distinct: the number of all states so far.
-
-        Raises:
-            UsageError: the steps or properties of a state distinguish the values.
+        """Compare a few states of a level, a `packed.sample`, under permutations, besides learned paths. UsageError
+        if the steps or properties of a state distinguish the values.
         """
         for packed in sorted(states):
             if self._checked >= FIRST_CHECKED + distinct // CHECKED and self._evaluations >= CHECKS_AFFORDED:

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from spec.checking.model import Model
 from spec.checking.states.splitmix import MASK, STRIDE, mixed
-from spec.checking.symmetry.images import Image
+from spec.checking.symmetry.group import Image
 from spec.language.errors import UsageError
 
 Numbers = npt.NDArray[np.int32]
@@ -44,15 +44,9 @@ class MovingSlot(NamedTuple):
 
 
 class Relations:
-    """The facts of the states of a model.
-
-    Args:
-        sizes: the number of values of each sort; values are numbered consecutively, sort after sort.
-        generated_by: the images under each permutation of `group.generators`.
-        report: called now and then, since this may take long.
-
-    Raises:
-        UsageError: the tables would have more than PLACES places.
+    """The facts of the states of a model. Values are numbered consecutively, sort after sort. The images are those
+    under each permutation of `group.generators`. `report` is called now and then, since this may take long.
+    UsageError if the tables would have more than PLACES places.
     """
 
     def __init__(
@@ -89,11 +83,7 @@ class Relations:
         ]
 
     def _take(self, places: int) -> None:
-        """Count places of tables.
-
-        Raises:
-            UsageError: there are too many.
-        """
+        """Count places of tables; UsageError if there are too many."""
         self._places += places
         if self._places > PLACES:
             raise UsageError(

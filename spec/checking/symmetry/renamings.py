@@ -7,7 +7,7 @@ state must be the images of its steps.
 
 It is repeated in two ways, and must have the same outcome:
 
-- With *anonymous* values (`spec.language.anonymous`), which support only equality. An evaluation with the same
+- With *anonymous* values (`spec.language.symmetry`), which support only equality. An evaluation with the same
   outcome there has it whatever the names are. It is repeated once for each value as which they may hash, so that no
   name can be looked up in a set or mapping. Each repetition uses another image of the state, if there are enough.
 - With the names themselves, in images of the state under *permutations*: all of a small group, otherwise its
@@ -27,9 +27,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from spec import language
 from spec.checking.model import EvaluationFailed, Model
-from spec.checking.symmetry.group import described, sorts_in
-from spec.checking.symmetry.images import Permuted
-from spec.language.anonymous import Anonymous, ValuesDistinguished, anonymity, with_article
+from spec.checking.symmetry.group import Permuted, described, sorts_in
 from spec.language.cells import OutOfCell
 from spec.language.errors import (
     Bounded,
@@ -42,6 +40,7 @@ from spec.language.errors import (
 )
 from spec.language.permutations import Permutation, Sorts
 from spec.language.state import Values
+from spec.language.symmetry import Anonymous, ValuesDistinguished, anonymity, with_article
 
 T = TypeVar("T")
 
@@ -125,9 +124,7 @@ class ComparisonCounts(NamedTuple):
     def besides(self, other: ComparisonCounts) -> ComparisonCounts:
         """The sum of both."""
         return ComparisonCounts(
-            self.states + other.states,
-            self.by_permutations | other.by_permutations,
-            self.left_out + other.left_out,
+            self.states + other.states, self.by_permutations | other.by_permutations, self.left_out + other.left_out
         )
 
 
@@ -143,12 +140,9 @@ class _NoStep:
 
 
 class _RenamedEvaluation:
-    """One way of naming values: evaluates on a model with windows of its own.
-
-    Args:
-        hashed_as: the number of the value as which the model's anonymous values hash; None if they have their names.
-        probe: permutes an evaluation before it is done; None for no permutation.
-        alone: the model with each of its actions alone.
+    """One way of naming values: evaluates on a model with windows of its own, and on the model with each of its
+    actions alone. Anonymous values hash as the value of this number, unless it is None. The probe permutes an
+    evaluation before it is done.
     """
 
     def __init__(self, model: Model, hashed_as: int | None, probe: Probe | None, alone: Sequence[Model] = ()):
@@ -273,12 +267,7 @@ class _RenamedEvaluation:
 
 
 class Renamings:
-    """Compares evaluations of a model.
-
-    Args:
-        probes: the permutations to try.
-        whole: whether these are the whole group without the identity.
-    """
+    """Compares evaluations of a model under these permutations, which may be the whole group without the identity."""
 
     def __init__(self, model: Model, sorts: Sorts, probes: Sequence[Probe], *, whole: bool):
         self.model, self.sorts, self.probes, self.whole = model, sorts, tuple(probes), whole
@@ -325,11 +314,7 @@ class Renamings:
     def compare_state(
         self, state: int, in_states: Sequence[int], in_steps: Sequence[int], anonymously: bool = True
     ) -> None:
-        """Compare all that actions and these properties do in a packed state.
-
-        Raises:
-            UsageError: they distinguish values.
-        """
+        """Compare what actions and these properties do in a packed state; UsageError if they distinguish values."""
         for number in in_states:
             self._compare_rule(OF_STATE, number, state, in_steps, anonymously)
         for number in range(len(self.model.actions)):
@@ -365,10 +350,8 @@ class Renamings:
                 raise self._refused(blamed, names)  # though no single instance gives a reason
 
     def _compare_instances(self, it: Evaluation, in_steps: Sequence[int], anonymously: bool) -> None:
-        """Compare the action or property of this evaluation instance by instance.
-
-        Raises:
-            UsageError: one distinguishes values.
+        """Compare the action or property of this evaluation instance by instance; UsageError if one distinguishes
+        values.
         """
         kind, number, _, state, _, _ = it
         named = self.model.actions if kind == ACTION else self.model.properties
@@ -379,13 +362,10 @@ class Renamings:
                     self.compare(Evaluation(OF_STEP, judged, index, after, state, (number, instance)), anonymously)
 
     def compare(self, evaluation: Evaluation, anonymously: bool = True) -> EvaluationOutcome:
-        """The outcome of an evaluation, if it is the same under other names.
+        """The outcome of an evaluation, if it is the same under other names; UsageError if it distinguishes values.
 
         It is compared with anonymous values, if `anonymously`, and under permutations. An evaluation that fails is
         not compared: the run ends with the failure.
-
-        Raises:
-            UsageError: it distinguishes values.
         """
         outcome = self._with_names.outcome(evaluation)
         if outcome[0] == FAILED:

@@ -1,38 +1,47 @@
 """The brief form of a trace: the steps that a reader must follow, in the order that is easiest to follow.
 
-Of the shortest paths to the last state of a trace, it shows one with the fewest changes of actor. It reorders the
-trace's own steps (`reordering`), or takes other steps where the actor changes less often (`shortest_paths`). They are
-done once more on the specification, so the result is a run of it, and numbers are those of this run. A broker and
-everything it owns, such as its controller and its threads, are one actor.
+Of the shortest paths to the last state of a trace, it shows one with the fewest changes of actor (`reordering`). The
+steps are done once more on the specification, so the result is a run of it, and numbers are those of this run. A
+broker and everything it owns, such as its controller and its threads, are one actor.
 
 One line replaces several steps of one actor
 
-- if nothing depends on them: neither the cells that the property finally looked at, nor any that these depend on
-  (`dependence`, which also says how exact that is);
+- if nothing depends on them: neither the cells that the property finally looked at, nor any that these depend on;
 - or if no view says anything new. In a specification without views: if they do not interact, through the cells that
   they read and change, with steps of another actor.
 
 Where no view describes a step, its changes are listed. The last step is always shown.
+
+A cell is a plain variable, or one key of a mapping. So dependence errs on one side only: two steps that use different
+fields of one record count as dependent, and so does a step that read a cell without using it. But a step on which
+nothing depends by its cells really has no influence on the goal.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Final
+from typing import Final, NamedTuple
 
 from spec.checking.arguments import SpecificationOrClass
-from spec.checking.model import DEADLOCK
-from spec.checking.traces.dependence import accesses, communicating, needed
-from spec.checking.traces.lanes import owner
-from spec.checking.traces.lines import Line, Report
-from spec.checking.traces.reordering import changes_of_actor, fewest_changes_of_actor
+from spec.checking.model import DEADLOCK, Model, Path
+from spec.checking.traces.reordering import changes_of_actor, fewest_changes_of_actor, fewest_changes_of_shortest
 from spec.checking.traces.replay import Replay
-from spec.checking.traces.shortest_paths import fewest_changes_of_shortest
-from spec.checking.traces.trace import Trace, TraceStep, numbered, remarks, value_lines, variable_lines
-from spec.language.words import Step
+from spec.checking.traces.trace import (
+    Line,
+    Report,
+    Trace,
+    TraceStep,
+    numbered,
+    owner,
+    remarks,
+    value_lines,
+    variable_lines,
+)
+from spec.language.cells import OutOfCell
+from spec.language.words import Step, without_bounds
 
 SHORT: Final = 80
 """The longest change, in letters, that is listed for a step without views in a specification with views."""
@@ -117,11 +126,8 @@ class Brief(Report):
 
 
 def brief(specification: SpecificationOrClass, trace: Trace) -> Brief:
-    """The brief form of a trace of a specification.
-
-    Raises:
-        UsageError: it is not a trace of the specification.
-        EvaluationFailed: an action or a property raised.
+    """The brief form of a trace of a specification. UsageError if it is no such trace, EvaluationFailed if an action
+    or a property raised.
     """
     replay = _reordered(_done(specification, trace, [each.step for each in trace.steps]), trace)
     model, run = replay.model, replay.run
@@ -198,3 +204,71 @@ def _folded(steps: Sequence[TraceStep], needless: bool) -> str:
 
 def _changes(number: int) -> str:
     return f"{number} change{'' if number == 1 else 's'}"
+
+
+# Dependences between steps.
+
+
+class Access(NamedTuple):
+    """The cells that a step read and changed, by name."""
+
+    read: frozenset[str]
+    """Including reads by guards."""
+    changed: frozenset[str]
+
+
+def accesses(model: Model, path: Path) -> list[Access]:
+    """The cells that each step of a path reads and changes. As in a replay, bounds are ignored and read nothing."""
+    state, found = path[0], list[Access]()
+    names = [cell.name for cell in model.layout.cells]
+    with without_bounds():
+        for number, instance in path[1]:
+            action, window = model.actions[number], model.window()
+            s = window.load(state)
+            window.writable(action.name)
+            read = window.watch()
+            try:
+                action.instances[instance](s)
+                after = window.changed()
+                changed = {name for name, old, new in zip(names, state, after, strict=True) if old is not new}
+                state = after
+            except OutOfCell:
+                changed = set(window.assigned())
+            found.append(Access(frozenset(names[at] for at in read), frozenset(changed)))
+    return found
+
+
+def needed(steps: Sequence[Access], sought: Collection[str]) -> list[bool]:
+    """For each step whether the final values of some cells depend on it: directly, or through later steps. The last
+    step always counts.
+    """
+    wanted, found = set(sought), list[bool]()
+    for at in reversed(range(len(steps))):
+        read, changed = steps[at]
+        found.append(at == len(steps) - 1 or not wanted.isdisjoint(changed))
+        if found[-1]:
+            wanted -= changed - read
+            wanted |= read
+    return found[::-1]
+
+
+def communicating(steps: Sequence[Access], actors: Sequence[str]) -> list[bool]:
+    """For each step whether it interacts with a step of another actor: through a cell that one of them changes, and
+    the other reads or changes next (or read last). All other steps an actor could take if it were alone.
+    """
+    found = [False] * len(steps)
+    changed_by: dict[str, int] = {}
+    read_by: dict[str, list[int]] = {}
+    for at, (read, changed) in enumerate(steps):
+        for cell in read | changed:
+            earlier: Iterable[int] = [changed_by[cell]] if cell in changed_by else []
+            if cell in changed:
+                earlier = [*earlier, *read_by.get(cell, [])]
+            for other in earlier:
+                if actors[other] != actors[at]:
+                    found[other] = found[at] = True
+        for cell in changed:
+            changed_by[cell], read_by[cell] = at, []
+        for cell in read:
+            read_by.setdefault(cell, []).append(at)
+    return found

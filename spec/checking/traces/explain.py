@@ -8,13 +8,11 @@ from typing import Any
 
 from spec.checking.arguments import SpecificationOrClass
 from spec.checking.traces.itf import RecordedTrace
-from spec.checking.traces.lines import Line, Report
-from spec.checking.traces.refusal import Refusal, RefusedValue
-from spec.checking.traces.trace import TraceStep
+from spec.checking.traces.replay import Refusal, RefusedValue
+from spec.checking.traces.trace import Line, Report, TraceStep
 from spec.checking.traces.validate import validate
-from spec.checking.values.spelling import PLAIN, Spelling
 from spec.checking.values.step_patterns import matching_steps, step_list
-from spec.checking.values.text import jsonable, show
+from spec.checking.values.text import PLAIN, Spelling, jsonable, show
 from spec.language.allowed_values import LISTED
 from spec.language.errors import UsageError
 from spec.language.words import Step
@@ -84,19 +82,11 @@ def explain(
     action: str | None = None,
     parameters: Mapping[str, str] | None = None,
 ) -> Explanation:
-    """Explain a state of a recorded trace.
+    """Explain a state of a recorded trace, by default the last: this action, by default each, with these parameters
+    as a trace shows them; a parameter that is not given may have any value.
 
-    Args:
-        recorded: the trace.
-        specification: the specification of the trace.
-        state: the number of the state; by default the last.
-        action: the action to explain; by default every action.
-        parameters: of that action, as a trace shows them; a parameter that is not given may have any value.
-
-    Raises:
-        UsageError: the trace has no such state, or the specification no such action, or the trace up to there is
-            not one of the specification.
-        EvaluationFailed: an action or a property raised.
+    UsageError if the trace has no such state, the specification no such action, or the trace up to there is not one
+    of the specification; EvaluationFailed if an action or a property raised.
     """
     length = len(recorded.states)
     at = length if state is None else state

@@ -66,15 +66,8 @@ class RecordedTrace:
 
     @classmethod
     def of(cls, specification: SpecificationOrClass, trace: Trace, system: str = "") -> RecordedTrace:
-        """The trace of a specification.
-
-        Args:
-            specification: the specification of the trace.
-            trace: a counterexample, a witness or a run.
-            system: its name on the command line; by default the name of the specification.
-
-        Raises:
-            UsageError: it has a constant that cannot be written.
+        """The trace of a specification: a counterexample, a witness or a run. `system` is its name on the command
+        line, by default that of the specification. UsageError if it has a constant that cannot be written.
         """
         replay = Replay(specification, trace.initial, judging=[trace.broken])
         for each in trace.steps:
@@ -83,15 +76,9 @@ class RecordedTrace:
 
     @classmethod
     def along(cls, replay: Replay, decided: str = "", system: str = "") -> RecordedTrace:
-        """The run of a replay so far.
-
-        Args:
-            replay: the run.
-            decided: the property that its last state or step decides, if it ends with that.
-            system: its name on the command line; by default the name of the specification.
-
-        Raises:
-            UsageError: it has a constant that cannot be written.
+        """The run of a replay so far, whose last state or step decides this property, if it ends with that. `system`
+        is its name on the command line, by default that of the specification. UsageError if it has a constant that
+        cannot be written.
         """
         given, spelling = replay.model.specification, replay.model.spelling
         steps = [Step("init", {}), *replay.steps]
@@ -109,11 +96,7 @@ class RecordedTrace:
 
     @classmethod
     def read(cls, path: Path) -> RecordedTrace:
-        """The trace in a file.
-
-        Raises:
-            UsageError: it cannot be read, or it is not ITF of ours; with the place in it.
-        """
+        """The trace in a file; UsageError, with the place in it, if it cannot be read or is not ITF of ours."""
         try:
             text = path.read_text(encoding="utf-8-sig")
         except OSError as failure:
@@ -171,11 +154,7 @@ class RecordedTrace:
         }
 
     def write(self, path: Path) -> None:
-        """Write it to a file, one line per state.
-
-        Raises:
-            OSError: it cannot be written.
-        """
+        """Write it to a file, one line per state; OSError if it cannot be written."""
         document = self.to_json()
         states = ",\n".join(json.dumps(each) for each in document.pop("states"))
         head = json.dumps(document)[:-1]

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from spec.checking.model import TYPE_OK, EvaluationFailed, Model, Path
 from spec.checking.traces.trace import Trace, TraceStep
-from spec.checking.traces.view_sentences import changed_sentences, sentences
+from spec.checking.traces.views import changed_sentences, sentences
 from spec.language.cells import OutOfCell
 from spec.language.domains import ABSENT, LEFT_OUT
 from spec.language.errors import Disabled, NotApplicable
@@ -35,11 +35,7 @@ class StepDone(NamedTuple):
 
 
 def take_step(model: Model, state: Values, choice: tuple[int, int]) -> StepDone:
-    """Do a step in a state: the action and the instance with these numbers.
-
-    Raises:
-        Disabled: it is not enabled there.
-    """
+    """Do a step in a state: the action and the instance with these numbers; Disabled if it is not enabled there."""
     action_number, instance_number = choice
     action = model.actions[action_number]
     instance, said = action.instances[instance_number], list[str]()
@@ -129,11 +125,7 @@ def failing_along(
 
 
 def _done(model: Model, path: Path) -> list[StepDone]:
-    """The steps of a path, done one after the other.
-
-    Raises:
-        EvaluationFailed: one of them is not enabled.
-    """
+    """The steps of a path, done one after the other; EvaluationFailed if one of them is not enabled."""
     state, steps = path[0], list[StepDone]()
     for choice in path[1]:
         try:

@@ -12,17 +12,13 @@ from spec.checking.traces.replay import Replay
 from spec.checking.traces.trace import Trace
 from spec.checking.values.literals import Imports, class_name, constructor, literal
 from spec.language.domains import ABSENT, LEFT_OUT
-from spec.language.errors import UsageError
-from spec.language.escapes import escaped
+from spec.language.errors import UsageError, escaped
 from spec.language.words import Step
 
 
 def program(specification: SpecificationOrClass, trace: Trace) -> str:
-    """The program of a trace of a specification.
-
-    Raises:
-        UsageError: it is not a trace of the specification, or a program cannot import or write what it would need.
-        EvaluationFailed: an action or a property raised.
+    """The program of a trace of a specification. UsageError if it is no such trace, or a program cannot import or
+    write what it would need; EvaluationFailed if an action or a property raised.
     """
     replay = Replay(specification, trace.initial, judging=[trace.broken])
     for each in trace.steps:
@@ -79,11 +75,7 @@ def _can_be_written(value: Any) -> bool:
 
 
 def _importable(cls: type) -> type:
-    """A class that a program can import.
-
-    Raises:
-        UsageError: it cannot.
-    """
+    """A class that a program can import; UsageError if it cannot."""
     if "<locals>" in cls.__qualname__ or cls.__module__ == "__main__":
         where = "in the program that runs" if cls.__module__ == "__main__" else "within a function"
         raise UsageError(f"{class_name(cls)} is defined {where}, so no other program can import it")

@@ -1,8 +1,8 @@
 """A replay: named steps, done one by one on a specification that reports what each of them changes and breaks.
 
 A story from a bug report or a book is either a run of the specification, or it is not; the first step that is not
-enabled shows which. `bound` forbids nothing here, because it concerns the search and not the system. But values must
-stay in their domains, so the constants must be large enough for the story.
+enabled shows which, and its refusal says why. `bound` forbids nothing here, because it concerns the search and not
+the system. But values must stay in their domains, so the constants must be large enough for the story.
 
     replay = Replay(Lease(fencing=False))
     replay.do(Step("acquire", {"client": 1})).changes
@@ -13,16 +13,20 @@ Numbers are those of a trace: the initial state is 1, and a step has the number 
 
 from __future__ import annotations
 
+import linecache
+import traceback
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
+from spec import language
 from spec.checking.arguments import SpecificationOrClass
 from spec.checking.exploration import is_violation, split_properties
 from spec.checking.model import DEADLOCK, TYPE_OK, Model, Transition
 from spec.checking.traces.paths import as_variables, take_step, trace, trace_along
-from spec.checking.traces.refusal import Refusal, refusal
 from spec.checking.traces.trace import Trace, TraceStep
-from spec.language.errors import OutOfDomain, UsageError, represented
+from spec.checking.values.text import PLAIN, Spelling, show
+from spec.language.errors import Disabled, DoesNotExist, OutOfDomain, UsageError, represented
 from spec.language.rules import Action
 from spec.language.state import Values
 from spec.language.words import Step, without_bounds
@@ -260,3 +264,71 @@ class Replay:
         """
         with without_bounds():
             return refusal(self.model, self._state, self._choice(step))
+
+
+# Refusals.
+
+
+LIBRARY_PACKAGES: Final = {Path(language.__file__).parent, Path(__file__).parent}
+"""Folders of code that calls an author's code, or is called by it."""
+
+
+class Refusal(NamedTuple):
+    """Why a step cannot be done in a state."""
+
+    guard: str
+    """The call that ended it, as in the source, such as `require(self.connected)`; empty if unknown."""
+    place: str
+    """File and line of the call; empty if unknown."""
+    looked_at: Mapping[str, Any]
+    """The cells that the action had read by then, with their values."""
+
+    def __str__(self) -> str:
+        return self.text(PLAIN)
+
+    def text(self, spelling: Spelling) -> str:
+        """The refusal in a line, with values in this spelling."""
+        guard = f"{self.guard} ({self.place})" if self.guard else f"a guard ({self.place or 'at an unknown place'})"
+        read = ", ".join(f"{cell} = {show(value, spelling)}" for cell, value in self.looked_at.items())
+        return f"{guard} does not hold" + (f", where {read}" if read else "")
+
+
+class RefusedValue(Refusal):
+    """A parameter must be a value that exists in the state, and is not; `place` is that of its range."""
+
+
+def refusal(model: Model, state: Values, choice: tuple[int, int]) -> Refusal:
+    """The refusal of the action and instance with these numbers in a state where they are not enabled."""
+    action_number, instance_number = choice
+    action = model.actions[action_number]
+    window = model.window()
+    s = window.load(state)
+    window.writable(action.name)
+    read = window.watch()
+    kind, guard, place = Refusal, "", ""
+    try:
+        action.instances[instance_number](s)
+    except DoesNotExist as disabled:
+        kind, guard = RefusedValue, f"{disabled.parameter} in its range"
+        code = getattr(disabled.ranges_over, "__code__", None)
+        place = f"{Path(code.co_filename).name}, line {code.co_firstlineno}" if code else ""
+    except Disabled as disabled:
+        guard, place = _last_call_of_the_author(disabled)
+    looked_at = {cell.name: state[at] for at, cell in enumerate(model.layout.cells) if at in read}
+    return kind(guard, place, looked_at)
+
+
+def _last_call_of_the_author(disabled: Disabled) -> tuple[str, str]:
+    """The call in one line, and its place."""
+    frames = traceback.extract_tb(disabled.__traceback__)
+    frame = next((each for each in reversed(frames) if Path(each.filename).parent not in LIBRARY_PACKAGES), None)
+    if frame is None:
+        return "", ""
+    place = f"{Path(frame.filename).name}, line {frame.lineno}"
+    first, last, begin, end = frame.lineno, frame.end_lineno, frame.colno, frame.end_colno
+    if first is None or last is None or begin is None or end is None:
+        return "", place
+    lines = [linecache.getline(frame.filename, number).encode() for number in range(first, last + 1)]
+    lines[-1] = lines[-1][:end]  # columns are counted in bytes
+    lines[0] = lines[0][begin:]
+    return " ".join(b"".join(lines).decode().split()), place

@@ -11,15 +11,14 @@ other value (a sequence of records, an integer beyond 64 bits), all its values b
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from spec.checking.traces.trace import Trace
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import show
+from spec.checking.values.text import PLAIN, Spelling, show
 from spec.language.domains import ABSENT, LEFT_OUT
-from spec.language.extras import require
+from spec.language.errors import require
 
 if TYPE_CHECKING:
     import pandas
@@ -93,13 +92,9 @@ def kind(value: Any) -> str:
     if isinstance(value, int) and -(2**63) <= value < 2**63:
         return "integer"
     if isinstance(value, list):
-        return _kind_of_list(value)
+        kinds = {kind(each) for each in value}
+        if not kinds:
+            return "empty"
+        (one, *more) = kinds
+        return "other" if more or one not in {"bool", "text", "integer"} else f"list of {one}"
     return "other"
-
-
-def _kind_of_list(values: Collection[Any]) -> str:
-    kinds = {kind(each) for each in values}
-    if not kinds:
-        return "empty"
-    (one, *more) = kinds
-    return "other" if more or one not in {"bool", "text", "integer"} else f"list of {one}"

@@ -1,21 +1,78 @@
 """A trace: an initial state, the steps from it, their changes, and the author's sentences about them.
 
-`str` of it is for a person; `to_json` follows the JSON contract.
+`str` of it is for a person; `to_json` follows the JSON contract. What a person reads is a report: lines, each with
+its kind, such as a step, a verdict or a value. Files and pipes get the text of the lines. A terminal has a style for
+each kind, and wraps the words of a line (`spec.cli.streams`). A notebook shows the report in full, as HTML if there
+is a form in HTML (`spec.checking.markup`).
+
+Who takes a step, and who is reached by it, are lanes of a sequence diagram.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from functools import singledispatch
+from itertools import permutations
+from typing import Any, Final, Literal, NamedTuple
 
 from spec.checking.model import DEADLOCK
-from spec.checking.traces.lines import Line, Report
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import change_text, jsonable, jsonable_change, jsonable_state, show
+from spec.checking.values.text import PLAIN, Spelling, change_text, jsonable, jsonable_change, jsonable_state, show
 from spec.language.domains import LEFT_OUT
+from spec.language.errors import escaped
 from spec.language.rules import Lanes
 from spec.language.words import Step
+
+# A report.
+
+
+@singledispatch
+def html_of(shown: object) -> str:
+    """A result as HTML (`spec.checking.markup`); empty where a notebook shows its text."""
+    return ""
+
+
+class NotebookDisplay:
+    """A result to be read: `str` is all of it, `repr` its name in one line."""
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, str]:
+        """The hook that Jupyter and IPython call in preference to `repr`."""
+        html = html_of(self)
+        return {"text/plain": str(self), **({"text/html": html} if html else {})}
+
+
+Kind = Literal["plain", "good", "bad", "unsure", "breaks", "view", "step", "value"]
+"""A verdict on properties is `good`, `bad` or `unsure`. A line of a trace says what `breaks` there, or is a sentence
+of a `view`, a `step` or a `value`."""
+
+
+class Line(NamedTuple):
+    """A line. Its text escapes characters that a terminal would obey."""
+
+    before: str = ""
+    """The text before the words: an indent, a number, a label. Wrapped words align below the first."""
+    words: str = ""
+    kind: Kind = "plain"
+
+    def __str__(self) -> str:
+        return escaped(self.before + self.words)
+
+
+class Report(NotebookDisplay, ABC):
+    """A result that a person reads line by line."""
+
+    @abstractmethod
+    def lines(self) -> Iterator[Line]:
+        """All lines."""
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.lines()))
+
+
+# A trace.
+
 
 EMPTY: Final = ((), frozenset[Any]())
 """Collections without members."""
@@ -202,3 +259,54 @@ def step_lines(number: int, width: int, step: TraceStep, mark: str = "") -> Iter
     yield numbered(number, width, step.line)
     yield from remarks(width, step.views, mark)
     yield from value_lines(width, step.lines or ["nothing changes"])
+
+
+# Lanes.
+
+
+SYSTEM: Final = "system"
+"""The lane of steps without a stated actor."""
+MOST_ORDERED: Final = 6
+"""Up to so many lanes without a number, every order is tried; more are sorted by name."""
+
+
+def from_left_to_right(lanes: Iterable[str], arrows: Iterable[tuple[str, str]] = ()) -> tuple[str, ...]:
+    """Each lane once: lanes with a number after their name in its order, all others before them.
+
+    The others are ordered so that arrows are short: lanes that talk with the brokers come next to them. A lane that
+    belongs to one with a number comes after it.
+
+    >>> from_left_to_right(["broker 10", "controller of broker 2", "ZooKeeper", "broker 2", "ZooKeeper"])
+    ('ZooKeeper', 'broker 2', 'controller of broker 2', 'broker 10')
+    >>> arrows = [("operator", "ZooKeeper"), ("broker 1", "ZooKeeper")]
+    >>> from_left_to_right(["ZooKeeper", "operator", "broker 1"], arrows)
+    ('operator', 'ZooKeeper', 'broker 1')
+    """
+    ordered = sorted(dict.fromkeys(lanes), key=_turn)
+    numbered = [lane for lane in ordered if _turn(lane)[0]]
+    others = [lane for lane in ordered if not _turn(lane)[0]]
+    drawn = Counter((one, other) for one, other in arrows if one != other)
+
+    def length(order: Sequence[str]) -> int:
+        """The length of all arrows, in lanes."""
+        at = {lane: place for place, lane in enumerate((*order, *numbered))}
+        return sum(times * abs(at[one] - at[other]) for (one, other), times in drawn.items())
+
+    orders = permutations(others) if drawn and len(others) <= MOST_ORDERED else [tuple(others)]
+    return (*min(orders, key=length), *numbered)
+
+
+def owner(lane: str) -> str:
+    """The owner of a lane: for a lane that belongs to one with a number, such as a thread's, that one; else itself.
+
+    >>> owner("controller of broker 2"), owner("broker 2"), owner("connection of the controller")
+    ('broker 2', 'broker 2', 'connection of the controller')
+    """
+    _, of, name = lane.rpartition(" of ")
+    return name if of and _turn(name)[0] else lane
+
+
+def _turn(lane: str) -> tuple[str, int, str]:
+    part, of, whole = lane.rpartition(" of ")
+    name, _, number = whole.rpartition(" ")
+    return (name, int(number), part) if number.isdecimal() else ("", 0, "" if name or of else lane)

@@ -12,15 +12,12 @@ from typing import Any, Final
 from spec.checking.arguments import SpecificationOrClass
 from spec.checking.model import DEADLOCK, TYPE_OK, Model
 from spec.checking.traces.itf import RecordedState, RecordedTrace
-from spec.checking.traces.notebook import NotebookDisplay
 from spec.checking.traces.paths import as_variables
-from spec.checking.traces.refusal import Refusal
-from spec.checking.traces.replay import NotEnabled, Replay
-from spec.checking.traces.trace import Trace
-from spec.checking.values.spelling import PLAIN, Spelling
-from spec.checking.values.text import encoded, jsonable, show
+from spec.checking.traces.replay import NotEnabled, Refusal, Replay
+from spec.checking.traces.trace import NotebookDisplay, Trace
+from spec.checking.values.text import PLAIN, Spelling, encoded, jsonable, show
 from spec.language.allowed_values import LISTED
-from spec.language.escapes import escaped
+from spec.language.errors import escaped
 from spec.language.words import Step
 
 LEFT: Final = 12
@@ -78,10 +75,8 @@ class Validation(NotebookDisplay):
 
 
 def validate(recorded: RecordedTrace, specification: SpecificationOrClass) -> Validation:
-    """Follow a recorded trace as far as it is one of the specification.
-
-    Raises:
-        EvaluationFailed: an action or a property raised.
+    """Follow a recorded trace as far as it is one of the specification; EvaluationFailed if an action or a property
+    raised.
     """
     model = Model(specification)
     first, *rest = recorded.states

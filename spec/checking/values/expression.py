@@ -28,11 +28,8 @@ class NotKnown(UsageError):
 
 
 def function_of(specification: Specification, written: str) -> Callable[[Specification, State], Any]:
-    """The function with this expression as its body.
-
-    Raises:
-        NotKnown: it contains an unknown name.
-        UsageError: it is not a Python expression; the message says why.
+    """The function with this expression as its body. NotKnown if it contains an unknown name, UsageError if it is not
+    a Python expression; the message says why.
     """
     try:
         tree = ast.parse(written, mode="eval")

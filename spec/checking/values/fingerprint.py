@@ -38,11 +38,6 @@ def fingerprint(value: Any) -> str:
     return Fingerprints().of(value)
 
 
-def is_digest(text: str) -> bool:
-    """Whether a text is a digest in place of a longer text."""
-    return text.startswith("sha256:")
-
-
 class Fingerprints:
     """The fingerprints of several values, whose parts they may share; see `fingerprint`."""
 

@@ -42,7 +42,11 @@ def literal(value: Any, name: Callable[[type], str] = class_name) -> str:
     if type(value) is tuple:
         return f"({', '.join(parts(value))}{',' if len(value) == 1 else ''})"
     if isinstance(value, Enum):
-        return _member(value, name)
+        cls = name(type(value))
+        if value.name in type(value).__members__:
+            plain = value.name.isidentifier() and not iskeyword(value.name)
+            return f"{cls}.{value.name}" if plain else f"{cls}[{literal(value.name)}]"
+        return f"{cls}({literal(value.value)})"  # flags of several members, or of none
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     if isinstance(value, int) and value.bit_length() > LONGEST_INTEGER:
@@ -53,19 +57,9 @@ def literal(value: Any, name: Callable[[type], str] = class_name) -> str:
     return f'"{written[1:-1]}"' if type(value) is str and written[0] == "'" and '"' not in value else written
 
 
-def _member(value: Enum, name: Callable[[type], str]) -> str:
-    cls = name(type(value))
-    if value.name in type(value).__members__:
-        plain = value.name.isidentifier() and not iskeyword(value.name)
-        return f"{cls}.{value.name}" if plain else f"{cls}[{literal(value.name)}]"
-    return f"{cls}({literal(value.value)})"  # flags of several members, or of none
-
-
 class Imports:
-    """The imports of a program, and its names for them. If a name is taken already, its module is written too.
-
-    Args:
-        taken: names that mean something else in the program.
+    """The imports of a program, and its names for them, which differ from the taken ones. If a name is taken already,
+    its module is written too.
     """
 
     def __init__(self, *taken: str):

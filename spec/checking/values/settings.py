@@ -51,9 +51,7 @@ def written(constant: Constant, value: object) -> str | None:
 
 def settings_of(specification: Specification) -> dict[str, str]:
     """Every constant and switch as text, by name. One that cannot be written is left out if it has its default.
-
-    Raises:
-        UsageError: one that cannot be written differs from its default.
+    UsageError if one that cannot be written differs from its default.
     """
     usual = {name: constant.default for name, constant in specification.constants().items()}
     for newest in [*specification.releases.values()][-1:]:
@@ -80,11 +78,7 @@ def _plainly(value: object) -> str:
 
 
 def _value(written: ast.expr) -> Any:
-    """The value of an expression, without running anything; sets in it are frozen.
-
-    Raises:
-        ValueError: it is not a literal.
-    """
+    """The value of an expression that is not run, with frozen sets; ValueError if it is not a literal."""
     match written:
         case ast.Tuple(elts=parts):
             return tuple(map(_value, parts))

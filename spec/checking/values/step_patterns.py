@@ -13,8 +13,7 @@ from typing import Any
 from spec.checking.values.literals import literal
 from spec.checking.values.text import show
 from spec.language.domains import Domain
-from spec.language.errors import SpecificationError, UsageError, printed, represented, safe_repr
-from spec.language.naming import one_meant
+from spec.language.errors import SpecificationError, UsageError, one_meant, printed, represented, safe_repr
 from spec.language.rules import Action
 from spec.language.words import Step
 
@@ -56,15 +55,9 @@ def action_meant(written: str, actions: Iterable[Action]) -> str:
 
 
 def matching_steps(actions: Iterable[Action], name: str | None, parameters: Mapping[str, str]) -> list[StepPattern]:
-    """The steps of an action that have these parameters, as a pattern for each action.
-
-    Args:
-        actions: all actions.
-        name: of the action, or of the rule that describes several; None for every action.
-        parameters: values as in a trace, or as in Python; parameters that are not given may have any value.
-
-    Raises:
-        UsageError: there are none, or a parameter has too many values to look for one of them.
+    """The steps of the action or rule of this name, by default of every action, that have these parameters, as a
+    pattern for each action. Values are written as in a trace, or as in Python; parameters that are not given may have
+    any value. UsageError if there are none, or a parameter has too many values to look for one of them.
     """
     known = list(actions)
     name = name and action_meant(name, known)
@@ -123,18 +116,13 @@ def parameters_in(written: str) -> tuple[str, dict[str, str]] | None:
 def _parted(inside: str) -> Iterator[str]:
     """The parts between the commas that are outside brackets."""
     depth = begin = 0
-    for at, letter in enumerate(_without_texts(inside)):
+    for at, letter in enumerate(_TEXT.sub(lambda text: " " * len(text[0]), inside)):
         depth += (letter in "([{") - (letter in ")]}")
         if letter == "," and not depth:
             yield inside[begin:at]
             begin = at + 1
     if inside[begin:].strip():
         yield inside[begin:]
-
-
-def _without_texts(inside: str) -> str:
-    """The same text, with blanks in place of quoted strings."""
-    return _TEXT.sub(lambda text: " " * len(text[0]), inside)
 
 
 def step_list(steps: Sequence[Step]) -> str:

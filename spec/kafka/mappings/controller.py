@@ -194,7 +194,12 @@ class ControllerMapping(SystemMapping[ControllerTask]):
             "listens": me.handlers_registered,
             "queue": [queued.event.name for queued in me.queue],
             "started": me.failover_done,
-            "live": sorted(_live(each) for each in me.context.live_brokers),
+            "live": sorted(
+                [int(each.name), each.epoch]
+                if isinstance(each, LiveBroker)
+                else [int(each)]  # releases have epochs or not
+                for each in me.context.live_brokers
+            ),
             "cached": me.context.partition_state_version,
         }
 
@@ -213,11 +218,6 @@ def _written(operation: Operation) -> list[Any]:
         case SetData():
             data = operation.data if operation.path == CONTROLLER_EPOCH else operation.data.controller_epoch
             return ["SetData", operation.path, operation.version, data]
-
-
-def _live(broker: LiveBroker | str) -> list[int]:
-    """A live broker as a controller knows it, with its epoch if releases have one."""
-    return [int(broker.name), broker.epoch] if isinstance(broker, LiveBroker) else [int(broker)]
 
 
 def _comparable(specified: Mapping[str, Any], seen: Mapping[str, Any]) -> dict[str, Any]:

@@ -40,15 +40,17 @@ from spec.language.domains.constructors import (
     subset_of,
     tuple_of,
 )
-from spec.language.domains.mappings import FrozenMapping, FrozenMappingDomain
-from spec.language.domains.optional import (
+from spec.language.domains.records import (
     ABSENT,
+    FrozenMapping,
+    FrozenMappingDomain,
     OptionalDomain,
     OrNothingDomain,
     PossiblyDomain,
     PossiblyEmptyDomain,
+    RecordDomain,
+    TupleDomain,
 )
-from spec.language.domains.records import RecordDomain, TupleDomain
 
 __all__ = [
     "Domain",

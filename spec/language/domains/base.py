@@ -101,11 +101,7 @@ class Domain(ABC, Generic[T]):
         """A description of its values that completes "3 is not ..."."""
 
     def __iter__(self) -> Iterator[T]:
-        """Its values in order.
-
-        Raises:
-            SpecificationError: it has too many values to list.
-        """
+        """Its values in order; SpecificationError if it has too many values to list."""
         within(self.size, self, "values")
         return map(self.unrank, range(self.size))
 

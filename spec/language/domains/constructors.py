@@ -12,8 +12,13 @@ from spec.language.allowed_values import can_be_tried, counted, within
 from spec.language.domains.atoms import EnumerationDomain, IntegerDomain, LeftOut, LeftOutDomain
 from spec.language.domains.base import Domain
 from spec.language.domains.collections import SequenceDomain, SubsetDomain
-from spec.language.domains.optional import OptionalDomain, PossiblyDomain, PossiblyEmptyDomain
-from spec.language.domains.records import RecordDomain, TupleDomain
+from spec.language.domains.records import (
+    OptionalDomain,
+    PossiblyDomain,
+    PossiblyEmptyDomain,
+    RecordDomain,
+    TupleDomain,
+)
 from spec.language.errors import SpecificationError, safe_repr
 from spec.language.permutations import Sorts, disjoint_union
 
@@ -135,29 +140,21 @@ def _cells(keys: Iterable[Hashable], domain: Any) -> dict[Any, Domain[Any]]:
 
 def choices_of(domains: Mapping[str, Domain[Any]]) -> list[dict[str, Any]]:
     """Each choice of one value for every name, in the order of the domains; the last name changes fastest.
-
-    Raises:
-        SpecificationError: there are too many choices.
+    SpecificationError if there are too many choices.
     """
     can_be_listed(domains)
     return [dict(zip(domains, values, strict=True)) for values in product(*domains.values())]
 
 
 def can_be_listed(domains: Mapping[str, Domain[Any]]) -> None:
-    """Require that these choices can be listed.
-
-    Raises:
-        SpecificationError: there are too many.
-    """
+    """Require that these choices can be listed; SpecificationError if there are too many."""
     sizes = ", ".join(f"{name} ({counted(domain.size)})" for name, domain in domains.items())
     within(prod(domain.size for domain in domains.values()), sizes, "choices")
 
 
 def each_choice(domains: Mapping[str, Domain[Any]]) -> Iterator[dict[str, Any]]:
-    """The same choices in the same order, one after the other.
-
-    Raises:
-        SpecificationError: there are too many even for that.
+    """The same choices in the same order, one after the other; SpecificationError if there are too many even for
+    that.
     """
     can_be_tried(prod(domain.size for domain in domains.values()), ", ".join(domains))
     return _each([*domains.items()])
@@ -174,9 +171,7 @@ def _each(domains: Sequence[tuple[str, Domain[Any]]]) -> Iterator[dict[str, Any]
 
 def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
     """A domain as it is; a range, sequence, Enum class or finite iterator as the domain of its members.
-
-    Raises:
-        SpecificationError: it is none of these, or has more values than can be listed.
+    SpecificationError if it is none of these, or has more values than can be listed.
     """
     if isinstance(values, Domain):
         return values
@@ -190,11 +185,7 @@ def as_domain(values: Domain[T] | Iterable[T]) -> Domain[T]:
 
 
 def not_too_deep(made: D) -> D:
-    """The same domain, if its values are not nested too deep.
-
-    Raises:
-        SpecificationError: they are nested too deep.
-    """
+    """The same domain, if its values are not nested too deep; SpecificationError if they are nested too deep."""
     level: list[Domain[Any]] = list(made.cells.values()) if isinstance(made, MappingDomain) else [made]
     for _ in range(DEEPEST):
         level = list({id(inner): inner for domain in level for inner in domain.inner}.values())

@@ -1,4 +1,9 @@
-"""Domains of records and of tuples of a fixed length: products of the domains of their parts."""
+"""Domains of values in parts: records, tuples and mappings; and of values that may be missing.
+
+The first are products of the domains of their parts. A mapping here is a value, as parameters and fields of records
+are; a variable that is a mapping is none: it has a layout, with a cell for each key. Where a value may be missing,
+None, the empty tuple or an absent key comes first.
+"""
 
 # ruff: noqa: D102  (Domain documents the methods)
 
@@ -9,11 +14,15 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from functools import cache
 from itertools import chain, islice
 from math import prod
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NoReturn, TypeVar
 
 from spec.language.domains.base import Domain, Slot
-from spec.language.errors import OutOfDomain, SpecificationError, equal_looking
+from spec.language.errors import OutOfDomain, SpecificationError, equal_looking, safe_repr
+from spec.language.identity import is_same_value
 from spec.language.permutations import Permutation, Route, routes_after
+
+# Records and tuples.
+
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -32,10 +41,8 @@ class ProductDomain(Domain[T]):
 
     @abstractmethod
     def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
-        """The result of `ask` for each domain and its part of a value.
-
-        Raises:
-            OutOfDomain: the value has no such parts, or a part is not in its domain.
+        """The result of `ask` for each domain and its part of a value; OutOfDomain if the value has no such parts, or
+        a part is not in its domain.
         """
 
     @abstractmethod
@@ -98,10 +105,8 @@ HARMLESS: Final = frozenset(
 
 @cache
 def require_plain_reading(cls: Any) -> None:
-    """Require that a NamedTuple defines no special method with which its fields could be read otherwise.
-
-    Raises:
-        SpecificationError: it does.
+    """Require that a NamedTuple defines no special method with which its fields could be read otherwise;
+    SpecificationError if it does.
     """
     for base in cls.__mro__:
         for name, value in vars(base).items() if base not in (tuple, Generic, object) else ():
@@ -172,3 +177,208 @@ class TupleDomain(ProductDomain[tuple[Any, ...]]):
 
     def __str__(self) -> str:
         return "(" + ", ".join(map(str, self.parts)) + ")"
+
+
+# What may be missing.
+
+
+class OrNothingDomain(Domain[T]):
+    """The missing value first, then the values of a domain.
+
+    If the domain takes one slot, the missing value takes one more code in it. If it takes several, a slot before them
+    says whether they are used; if not, they hold 0.
+    """
+
+    nothing: Any
+    presence: str
+    """The name of that slot."""
+
+    def __init__(self, domain: Domain[Any]):
+        self.domain, self.size, self.inner = domain, domain.size + 1, (domain,)
+
+    def rank(self, value: Any) -> int:
+        return 0 if value is self.nothing else self.domain.rank(value) + 1
+
+    def unrank(self, code: int) -> T:
+        found: T = self.domain.unrank(code - 1) if code else self.nothing
+        return found
+
+    def _slots(self) -> Iterable[Slot]:
+        inner = self.domain.slots
+        return (Slot(self.presence, 2), *inner) if len(inner) > 1 else super()._slots()
+
+    def codes(self, value: Any) -> tuple[int, ...]:
+        if len(self.slots) <= 1:
+            return super().codes(value)
+        if value is self.nothing:
+            return (0,) * len(self.slots)
+        return (1, *self.domain.codes(value))
+
+    def value(self, codes: Sequence[int]) -> T:
+        if len(self.slots) <= 1:
+            return super().value(codes)
+        found: T = self.domain.shared(tuple(codes[1:])) if codes[0] else self.nothing
+        return found
+
+    def includes(self, other: Domain[Any]) -> bool:
+        return self.domain.includes(other) or super().includes(other)
+
+    def _includes(self, other: Any) -> bool:
+        return self.domain.includes(other.domain)
+
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return (of(self.domain),)
+
+    def _moved(self, value: Any, permutation: Permutation) -> Any:
+        return value if value is self.nothing else self.domain.moved(value, permutation)
+
+    def _routes(self, other: Any, permutation: Permutation) -> Iterator[Route]:
+        yield Route(0, (0, 1))
+        yield from routes_after(1, self.domain.routes(other.domain, permutation), guard=0)
+
+
+class OptionalDomain(OrNothingDomain[T | None]):
+    """See `optional`."""
+
+    nothing, presence = None, " is not None"
+
+    def __init__(self, domain: Domain[T]):
+        if None in domain:
+            raise SpecificationError(f"optional({domain}): the domain already holds None")
+        super().__init__(domain)
+
+    def __str__(self) -> str:
+        return f"None or {self.domain}"
+
+
+class PossiblyEmptyDomain(OrNothingDomain[tuple[Any, ...]]):
+    """See `possibly_empty`."""
+
+    nothing, presence = (), " is not empty"
+
+    def __init__(self, domain: Domain[tuple[Any, ...]]):
+        if () in domain:
+            raise SpecificationError(f"possibly_empty({domain}): the domain already holds the empty tuple")
+        super().__init__(domain)
+
+    def _slots(self) -> Iterable[Slot]:
+        return (Slot(self.presence, 2), *self.domain.slots)
+
+    def __str__(self) -> str:
+        return f"empty or {self.domain}"
+
+
+ABSENT: Final = type("Absent", (), {"__repr__": lambda _: "absent", "__reduce__": lambda _: "ABSENT"})()
+"""The value in a partial mapping's cell while its key is absent."""
+
+
+class PossiblyDomain(OrNothingDomain[Any]):
+    """The cell of a partial mapping: absent first, then the values."""
+
+    nothing, presence = ABSENT, " is there"
+
+    def __str__(self) -> str:
+        return str(self.domain)
+
+
+# Mappings.
+
+
+class FrozenMapping(Mapping[Any, Any]):
+    """A mapping that is a value: it never changes, and `|` makes another one."""
+
+    __slots__ = ("_parts",)
+
+    def __init__(self, parts: Mapping[Any, Any]):
+        self._parts = dict(parts)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._parts[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def __or__(self, other: Mapping[Any, Any]) -> FrozenMapping:
+        return FrozenMapping({**self, **other})
+
+    def __ror__(self, other: Mapping[Any, Any]) -> FrozenMapping:
+        return FrozenMapping({**other, **self})
+
+    def __setitem__(self, key: Any, value: Any) -> NoReturn:
+        change = f"{{{safe_repr(key)}: {safe_repr(value)}}}"
+        raise TypeError(
+            f"[{safe_repr(key)}] = {safe_repr(value)}: a mapping inside a value is replaced whole, as in "
+            f"s.m[k] |= {change}, or in a field of a record by its old value | {change}"
+        )
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        raise TypeError(
+            f"del [{safe_repr(key)}]: a mapping inside a value is replaced whole, as in s.m[k] = frozen({{...}})"
+        )
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._parts.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FrozenMapping, (self._parts,)
+
+
+class FrozenMappingDomain(ProductDomain[FrozenMapping]):
+    """Mappings with a domain for the value of each key; where it has ABSENT, the key may be missing."""
+
+    def __init__(self, keys: Domain[Any], cells: Mapping[Any, Domain[Any]]):
+        self.keys, self.cells = keys, dict(cells)
+        super().__init__(cells.values())
+        self.inner = (keys, *self.parts)
+
+    def _names(self) -> Iterable[str]:
+        return (f"[{key}]" for key in self.cells)
+
+    def _ask(self, value: Any, ask: Callable[[Domain[Any], Any], R]) -> list[R]:
+        if not isinstance(value, Mapping):
+            raise OutOfDomain(value, str(self))
+        own = dict(zip(self.cells, self.cells, strict=True))
+        for key in value:
+            if not is_same_value(key, own.get(key, self)):
+                raise OutOfDomain(value, f"{self}: {key!r} is no key of it")
+        answers = []
+        for key, domain in self.cells.items():
+            try:
+                answers.append(ask(domain, value.get(key, ABSENT)))
+            except OutOfDomain as wrong:
+                raise OutOfDomain(value, f"{self}: its [{key}] is {wrong}") from None
+        return answers
+
+    def _of(self, parts: Iterable[Any]) -> FrozenMapping:
+        named = zip(self.cells, parts, strict=True)
+        return FrozenMapping({key: part for key, part in named if part is not ABSENT})
+
+    def _includes(self, other: Any) -> bool:
+        return [*self.cells] == [*other.cells] and super()._includes(other)
+
+    def likeness(self, of: Callable[[Domain[Any]], Hashable]) -> tuple[Hashable, ...]:
+        return of(self.keys), *super().likeness(of)
+
+    def _moved(self, value: Any, permutation: Permutation) -> Any:
+        moved = {
+            self.keys.moved(key, permutation): self.cells[key].moved(part, permutation) for key, part in value.items()
+        }
+        return FrozenMapping({key: moved[key] for key in self.cells if key in moved})
+
+    def _routes(self, other: Any, permutation: Permutation) -> Iterator[Route]:
+        first, starts = 0, {}
+        for key, domain in other.cells.items():
+            starts[key] = first
+            first += len(domain.slots)
+        for key, domain in self.cells.items():
+            to = self.keys.moved(key, permutation)
+            yield from routes_after(starts[to], domain.routes(other.cells[to], permutation))
+
+    def __str__(self) -> str:
+        return f"a mapping with the keys {', '.join(map(str, self.cells))}"

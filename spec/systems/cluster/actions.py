@@ -44,15 +44,13 @@ class ClusterActions(ClusterVariables[C]):
         match request:
             case LeaderAndIsrRequest(partitionStates=states):
                 for partition_state in states:
-                    replica = PartitionAndReplica(
-                        TopicPartition(partition_state.topicName, partition_state.partitionIndex), broker
-                    )
+                    replica = PartitionAndReplica(partition_state.partition, broker)
                     role = s.roles[replica]
                     if role is None or is_newer_leader_epoch(role.leader_epoch, partition_state.leaderEpoch):
                         s.roles[replica] = Role(partition_state.leader, partition_state.leaderEpoch)
             case StopReplicaRequest(partitionStates=stopped):
                 for each in stopped:
-                    replica = PartitionAndReplica(TopicPartition(each.topicName, each.partitionIndex), broker)
+                    replica = PartitionAndReplica(each.partition, broker)
                     s.roles[replica] = None
 
     def controller(self, s: C) -> ControllerEventProcessor:
@@ -195,7 +193,7 @@ class ClusterActions(ClusterVariables[C]):
         bound(node.version - state.leader_epoch < self.isr_changes)
         if self.asks_for_isr:
             recovered = LeaderRecoveryState.RECOVERED  # once it knows that it leads [makeLeader]
-            wanted = AlterPartitionData(*partition, state.leader_epoch, isr, recovered, node.version)
+            wanted = AlterPartitionData(partition, state.leader_epoch, isr, recovered, node.version)
             request = AlterPartitionRequest(state.leader, 0, (wanted,))
             self.begin(s, ControllerEventProcessor.process_alter_partition, request)
             return

@@ -6,7 +6,7 @@ from typing_extensions import TypeVar
 
 from election.ids import BrokerId
 from spec.language import Step, invariant, sometimes, transition_invariant
-from spec.parts.request_batch import Batch
+from spec.parts.requests import Batch
 from spec.systems.cluster.actions import ClusterActions
 from spec.systems.cluster.state import C, Role, leaders_write, may_replace_live_leader
 from statemachines.controller.failover_calls import ControllerFailover

@@ -24,10 +24,9 @@ from spec.language import (
     tuple_of,
     variable,
 )
-from spec.parts.context import Context, ContextPart
+from spec.parts.context import Context, ContextPart, PartitionStates
 from spec.parts.event_thread import EventThread, EventThreadPart, in_order
-from spec.parts.partition_states import PartitionStates
-from spec.parts.request_batch import Batch, BatchPart, RequestsWithoutMetadata
+from spec.parts.requests import Batch, BatchPart, RequestsWithoutMetadata
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from statemachines.controller.alter_partition import AlteringPartitions

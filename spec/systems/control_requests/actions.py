@@ -7,7 +7,7 @@ from typing import Any, Concatenate, Final, ParamSpec
 
 from election.ids import BrokerId
 from spec.language import action, bound, require, say
-from spec.parts.channels import Channels, ChannelsPart
+from spec.parts.requests import Channels, ChannelsPart
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.systems.cluster import CONTROLLER
 from spec.systems.control_requests.state import (

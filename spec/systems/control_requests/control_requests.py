@@ -141,7 +141,7 @@ def brief_request(request: ControlRequest) -> str:
         case LeaderAndIsrRequest(partitionStates=states):
             return f"LeaderAndIsr ({'; '.join(map(leader_in_request, states))})"
         case StopReplicaRequest(partitionStates=stopped):
-            return f"StopReplica ({', '.join(f'{each.topicName}-{each.partitionIndex}' for each in stopped)})"
+            return f"StopReplica ({', '.join(str(each.partition) for each in stopped)})"
         case UpdateMetadataRequest(partitionStates=known, liveBrokers=live):
             led = "".join(f"; {leader_in_request(each)}" for each in known)
             return f"UpdateMetadata (alive: {', '.join(map(str, live))}{led})"
@@ -150,4 +150,4 @@ def brief_request(request: ControlRequest) -> str:
 def leader_in_request(state: LeaderAndIsrPartitionState | UpdateMetadataPartitionState) -> str:
     """A partition's leader, according to a request."""
     leads = "no broker leads" if state.leader == NO_LEADER else f"{state.leader} leads"
-    return f"{leads} {state.topicName}-{state.partitionIndex} in {state.leaderEpoch}"
+    return f"{leads} {state.partition} in {state.leaderEpoch}"

@@ -39,7 +39,7 @@ class ControlRequestsProperties(ControlRequestsActions):
         node = s.written(partition)
         for request in (each for connection in self.connections for each in self.line(s, connection, broker)):
             for partition_state in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
-                if partition_state.partitionIndex != partition.partition:
+                if partition_state.partition != partition:
                     continue
                 if node is None or partition_state.partitionEpoch > node.version:
                     return False
@@ -82,9 +82,7 @@ class ControlRequestsProperties(ControlRequestsActions):
         """H7: a StopReplica request of an older leader epoch than the replica's does not stop it."""
         request = self.line(before, connection, broker)[0]
         for partition_state in request.partitionStates if isinstance(request, StopReplicaRequest) else ():
-            replica = PartitionAndReplica(
-                TopicPartition(partition_state.topicName, partition_state.partitionIndex), broker
-            )
+            replica = PartitionAndReplica(partition_state.partition, broker)
             hosted = before.receivers.all_partitions.get(replica)
             if hosted is None or not 0 <= partition_state.leaderEpoch < hosted.leader_epoch:
                 continue
@@ -266,9 +264,7 @@ class ControlRequestsProperties(ControlRequestsActions):
         """A replica stays unchanged, since its broker does not believe that the new leader is alive."""
         request = self.line(before, connection, broker)[0]
         for partition_state in request.partitionStates if isinstance(request, LeaderAndIsrRequest) else ():
-            replica = PartitionAndReplica(
-                TopicPartition(partition_state.topicName, partition_state.partitionIndex), broker
-            )
+            replica = PartitionAndReplica(partition_state.partition, broker)
             hosted = after.receivers.all_partitions.get(replica)
             if hosted is not None and partition_state.leader not in before.receivers.alive_brokers[broker] | {broker}:
                 return hosted.leader_epoch < partition_state.leaderEpoch

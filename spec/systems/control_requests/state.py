@@ -26,11 +26,9 @@ from spec.language import (
     switches,
     variable,
 )
-from spec.parts.channels import Channels, ChannelsPart
-from spec.parts.context import Context, ContextPart
-from spec.parts.partition_states import PartitionStates
+from spec.parts.context import Context, ContextPart, PartitionStates
 from spec.parts.receiving_brokers import ReceivingBrokers, ReceivingBrokersPart
-from spec.parts.waiting_requests import WaitingRequests
+from spec.parts.requests import Channels, ChannelsPart, WaitingRequests
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from spec.systems.cluster import CONTROLLER, TOPIC, TOPIC_PATH, Crashes
 from statemachines.broker.replica_manager import ReplicaManager

@@ -34,15 +34,13 @@ class TopicDeletionActions(TopicDeletionVariables):
         match request:
             case LeaderAndIsrRequest(partitionStates=states):
                 for partition_state in states:
-                    replica = PartitionAndReplica(
-                        TopicPartition(partition_state.topicName, partition_state.partitionIndex), broker
-                    )
+                    replica = PartitionAndReplica(partition_state.partition, broker)
                     s.logs |= {replica}
                     s.deletions.pop(replica, None)
             case StopReplicaRequest(partitionStates=stopped):
                 for each in stopped:
                     if each.deletePartition or request.deletePartitions:
-                        replica = PartitionAndReplica(TopicPartition(each.topicName, each.partitionIndex), broker)
+                        replica = PartitionAndReplica(each.partition, broker)
                         s.deletions[replica] = Deletion.Asked
 
     def resign(self, s: ClusterWithDeletions) -> None:

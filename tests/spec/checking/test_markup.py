@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 from spec.checking import check
 from spec.checking.markup import STYLE
-from spec.checking.traces.notebook import html_of
+from spec.checking.traces.trace import html_of
 from spec.language import Specification, State, action, variable, view
 from tests.spec.checking.traces.test_brief import IN_TURN, TalkingLetters, run
 from tests.spec.checking.traces.test_trace import Post

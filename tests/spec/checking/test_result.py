@@ -16,8 +16,7 @@ import pytest
 
 from spec.checking import Result, Simulation, Trace, check, simulate
 from spec.checking.exploration import Jobs
-from spec.checking.machine.versions import LIBRARIES, versions
-from spec.checking.result import EXIT_CODES
+from spec.checking.result import EXIT_CODES, LIBRARIES, versions
 from spec.language import Specification
 from tests.rows import rows
 from tests.spec.checking.toys import Bank, Clock, Counters, Table

@@ -26,11 +26,12 @@ from spec.checking.local.recording import Recorder
 from spec.checking.model import Model
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.engine import DRIVER_LEVEL
-from spec.checking.traces.lines import Line
+from spec.checking.traces.trace import Line
 from spec.cli.command import kafkaspec
 from spec.cli.command import run as run_command
+from spec.cli.options import SearchOptions
 from spec.cli.progress import Progress
-from spec.cli.running import engine_named
+from spec.cli.running import engine_of
 from spec.diagrams import FORMATS, NAMES, draw
 from spec.systems import SYSTEMS
 from tests.spec.atlas.test_anomalies import ATLAS, BY_FORM
@@ -431,7 +432,7 @@ def test_spark_without_a_job_says_so(ask: Ask) -> None:
 def test_the_driver_expands_levels_up_to_the_size_that_was_asked_for() -> None:
     """The default is the one in `--help`."""
     for given, level in ((None, DRIVER_LEVEL), (0, 0), (70, 70)):
-        engine = engine_named("spark", None, None, driver_level=given)
+        engine = engine_of(SearchOptions("spark", given, None, None, None, None))
         assert isinstance(engine, SparkEngine)
         assert engine.driver_level == level
     assert f"default: {DRIVER_LEVEL:,}." in " ".join(run("check", "--help").out.split())

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from spec.cli.dropped_interrupts import reraising_dropped_interrupts
+from spec.cli.command import reraising_dropped_interrupts
 
 ENOUGH = 30
 """Seconds in which an interrupt has surely arrived."""

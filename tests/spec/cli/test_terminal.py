@@ -8,8 +8,8 @@ import re
 import click
 import pytest
 
-from spec.checking.traces.lines import Line
-from spec.cli.terminal import for_stream
+from spec.checking.traces.trace import Line
+from spec.cli.streams import for_stream
 
 REPORT = [
     Line(words="system: never_two is violated, in 12 states"),

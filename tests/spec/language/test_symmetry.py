@@ -30,9 +30,9 @@ from spec.language import (
     subset_of,
     tuple_of,
 )
-from spec.language.anonymous import ValuesDistinguished, anonymity
 from spec.language.domains import PossiblyDomain
 from spec.language.permutations import Permutation, Route
+from spec.language.symmetry import ValuesDistinguished, anonymity
 from tests.rows import rows
 
 BROKERS = interchangeable("broker", range(3))

@@ -23,10 +23,10 @@ from spec.language import (
     transition_invariant,
     variable,
 )
-from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition, IsrState
+from statemachines.broker.hosted_partition import CommittedPartitionState, Fetching, HostedPartition, IsrState
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.metadata_cache import InMemoryMetadata, MetadataCache
-from statemachines.broker.replica_manager import Fetching, ReplicaManager
+from statemachines.broker.replica_manager import ReplicaManager
 from statemachines.controller.channel_manager import ControllerChannelManager, RequestSendThread
 from statemachines.controller.context import ControllerContext
 from statemachines.messages.control_requests import (
@@ -46,7 +46,7 @@ Sent = Annotated[int, "number of requests put into the queue"]
 
 def request_of(epoch: int) -> LeaderAndIsrRequest:
     """Return the leader in this leader epoch."""
-    state = LeaderAndIsrPartitionState("t", 0, 1, LEADERS[epoch], epoch, (1, 2), epoch, (1, 2))
+    state = LeaderAndIsrPartitionState(TopicPartition("t", 0), 1, LEADERS[epoch], epoch, (1, 2), epoch, (1, 2))
     return LeaderAndIsrRequest(9, 1, UNKNOWN_BROKER_EPOCH, (state,), (1, 2))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.parts.waiting_requests import WaitingRequests
+from spec.parts.requests import WaitingRequests
 from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,
@@ -34,7 +34,7 @@ def waiting(**other: object) -> WaitingRequests:
     return WaitingRequests(**{**arguments, **other})  # type: ignore[arg-type]
 
 
-LEADER_STATE = LeaderAndIsrPartitionState("t", 0, 1, 1, 1, (1,), 1, (0, 1), isNew=True)
+LEADER_STATE = LeaderAndIsrPartitionState(TopicPartition("t", 0), 1, 1, 1, (1,), 1, (0, 1), isNew=True)
 LEADER_AND_ISR = LeaderAndIsrRequest(9, 1, 0, (LEADER_STATE,), (1,))
 
 
@@ -42,15 +42,15 @@ def test_unread_requests_do_not_wait() -> None:
     """New replicas, live leaders, the epoch of the state's writer, and all metadata except the leader are dropped."""
     kept = waiting().reduced(LEADER_AND_ISR)
     assert kept == LeaderAndIsrRequest(9, 1, 0, (LEADER_STATE._replace(isNew=False, controllerEpoch=0),), ())
-    known = UpdateMetadataPartitionState("t", 0, 1, 1, 1, (1,), 1, (0, 1), (0,))
+    known = UpdateMetadataPartitionState(TopicPartition("t", 0), 1, 1, 1, (1,), 1, (0, 1), (0,))
     metadata = waiting().reduced(UpdateMetadataRequest(9, 1, 0, (known,), (0, 1)))
-    assert metadata.partitionStates == (UpdateMetadataPartitionState("t", 0, 0, 1, 1, (), 0, (), ()),)
+    assert metadata.partitionStates == (UpdateMetadataPartitionState(TopicPartition("t", 0), 0, 1, 1, (), 0, (), ()),)
 
 
 def test_kept_requests_may_wait() -> None:
     """Its domain has them, and no request in unreduced form."""
     requests = waiting(stops=True)
-    stop = StopReplicaRequest(9, 1, 1, False, (StopReplicaPartitionState("t", 0, 1, True),))
+    stop = StopReplicaRequest(9, 1, 1, False, (StopReplicaPartitionState(TopicPartition("t", 0), 1, True),))
     assert requests.reduced(LEADER_AND_ISR) in requests.domain
     assert stop in requests.domain
     assert all(requests.reduced(each) == each for each in requests.domain)
@@ -59,7 +59,7 @@ def test_kept_requests_may_wait() -> None:
 def test_partitions_stand_in_one_request_in_every_combination() -> None:
     """The first, the second, or both."""
     about = {
-        tuple(partition.partitionIndex for partition in each.partitionStates)
+        tuple(partition.partition.partition for partition in each.partitionStates)
         for each in waiting(assignments=TWO).domain
         if isinstance(each, LeaderAndIsrRequest)
     }

@@ -15,7 +15,7 @@ from election.ids import BrokerId
 from spec.by_release import RELEASES
 from spec.checking import Result, check
 from spec.language import AssumptionViolated, Specification, Step
-from spec.parts.request_batch import RequestsWithoutMetadata
+from spec.parts.requests import RequestsWithoutMetadata
 from spec.reports.sequence_diagram import messages_of
 from spec.systems.control_requests import ControlledBrokers, ControlRequests
 from statemachines.broker.replica_manager import ReplicaManager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from spec.checking import Replay
-from spec.checking.traces.drawings import captions, drawings_in
+from spec.checking.traces.views import captions, drawings_in
 from spec.language import Specification, Step
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication

@@ -17,7 +17,7 @@ from spec.by_release import RELEASES
 from spec.checking import Result, check
 from spec.checking.local import LocalEngine
 from spec.language import Specification, transition_invariant
-from spec.parts.request_batch import RequestsWithoutMetadata
+from spec.parts.requests import RequestsWithoutMetadata
 from spec.systems.cluster import ClusterState
 from spec.systems.partitions import Partitions
 from statemachines.controller.calls import Calls

@@ -97,7 +97,7 @@ def has_one_request_under_way(kind: Kind) -> None:
     leader.manager.maybe_expand_isr(T1, 3)
     assert leader.manager.maybe_propagate_isr_changes() is None
     leader.hear(altered(1, 2, 3))
-    assert [data.partitionIndex for data in leader.send().partitions] == [1]
+    assert [data.partition.partition for data in leader.send().partitions] == [1]
 
 
 def goes_back_to_what_was_committed(kind: Kind) -> None:
@@ -325,7 +325,7 @@ def test_partitions_missing_in_the_response_are_resent() -> None:
         leader.manager.maybe_expand_isr(partition, 3)
     leader.send()
     leader.hear(altered(1, 2, 3))
-    assert [data.partitionIndex for data in leader.send().partitions] == [1]
+    assert [data.partition.partition for data in leader.send().partitions] == [1]
 
 
 def test_a_deleted_partition_needs_no_response() -> None:

@@ -12,15 +12,18 @@ from statemachines.broker.hosted_partition import (
 from statemachines.messages.control_requests import LeaderAndIsrPartitionState
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
+from statemachines.messages.topic_partition import TopicPartition
 
 RECOVERING = LeaderRecoveryState.RECOVERING
-STATE = LeaderAndIsrPartitionState("t", 0, 5, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (2,), False, RECOVERING)
+STATE = LeaderAndIsrPartitionState(
+    TopicPartition("t", 0), 5, 1, 3, (1, 2), 7, (1, 2, 3), (3,), (2,), False, RECOVERING
+)
 MOVING = ReplicaAssignment((1, 2, 3), (3,), (2,))
 
 
 def test_a_leader_has_the_isr_and_recovers_at_once() -> None:
     """Its next change of the ISR shows that."""
-    made = HostedPartition().make_leader(STATE, 1)
+    made = HostedPartition().make_leader(STATE)
     assert made == HostedPartition(
         leader=1,
         leader_epoch=3,
@@ -35,7 +38,7 @@ def test_a_leader_has_the_isr_and_recovers_at_once() -> None:
 
 def test_a_follower_forgets_the_isr() -> None:
     """And knows whether its leader must recover."""
-    leader = HostedPartition().make_leader(STATE, 1)
+    leader = HostedPartition().make_leader(STATE)
     made = leader.make_follower(STATE._replace(leader=2, leaderEpoch=4, partitionEpoch=8))
     assert made == HostedPartition(
         leader=2,
@@ -50,7 +53,7 @@ def test_a_follower_forgets_the_isr() -> None:
 
 def test_without_its_log_a_leader_has_the_isr_but_not_the_epoch() -> None:
     """So the request can come again."""
-    made = HostedPartition().make_leader(STATE, 1, has_log=False)
+    made = HostedPartition().make_leader(STATE, has_log=False)
     assert (made.leader, made.leader_epoch, made.partition_epoch, made.has_log) == (None, -1, 0, False)
     assert made.state.isr == (1, 2)
 

@@ -7,12 +7,15 @@ from hypothesis import strategies as st
 
 from statemachines.broker.metadata_cache import InMemoryMetadata, MetadataCache
 from statemachines.messages.control_requests import UpdateMetadataPartitionState, UpdateMetadataRequest
+from statemachines.messages.topic_partition import TopicPartition
 from tests.statemachines.control import T0, T1
 
 
 def of_partition(partition: int, leader: int = 1, leader_epoch: int = 0) -> UpdateMetadataPartitionState:
     """UpdateMetadata's state of t-0, t-1, ..."""
-    return UpdateMetadataPartitionState("t", partition, 5, leader, leader_epoch, (1, 2), 0, (1, 2), ())
+    return UpdateMetadataPartitionState(
+        TopicPartition("t", partition), 5, leader, leader_epoch, (1, 2), 0, (1, 2), ()
+    )
 
 
 def request(*states: UpdateMetadataPartitionState, live: tuple[int, ...] = (1, 2)) -> UpdateMetadataRequest:

@@ -400,7 +400,7 @@ def test_a_partition_twice_is_refused() -> None:
     lead = LeaderAndIsrRequest(9, EPOCH, BROKER_EPOCH, (leader_and_isr_state(1, 0), leader_and_isr_state(2, 0)), ())
     with pytest.raises(ValueError, match="t-0 occurs twice in a request"):
         broker.apis.handle(lead)
-    states = tuple(StopReplicaPartitionState("t", 0, 0, delete) for delete in (True, False))
+    states = tuple(StopReplicaPartitionState(T0, 0, delete) for delete in (True, False))
     stop = StopReplicaRequest(9, EPOCH, BROKER_EPOCH, False, states)
     with pytest.raises(ValueError, match="t-0 occurs twice in a request"):
         broker.apis.handle(stop)

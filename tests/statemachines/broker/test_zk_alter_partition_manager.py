@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from statemachines.broker.alter_partition_manager import IsrUpdate, ZkAlterPartitionManager
 from statemachines.broker.hosted_partition import CommittedPartitionState
-from statemachines.broker.zk_alter_partition_manager import IsrUpdate, ZkAlterPartitionManager
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.control_requests import LeaderAndIsrRequest

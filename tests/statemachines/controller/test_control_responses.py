@@ -31,7 +31,7 @@ from statemachines.messages.topic_partition import TopicPartition
 T0 = TopicPartition("t", 0)
 LEADER_AND_ISR = LeaderAndIsrRequest(9, 5, 101, (), ())
 UPDATE_METADATA = UpdateMetadataRequest(9, 5, 101, (), ())
-STOP = StopReplicaRequest(9, 5, 101, False, (StopReplicaPartitionState("t", 0, -2, True),))
+STOP = StopReplicaRequest(9, 5, 101, False, (StopReplicaPartitionState(T0, -2, True),))
 
 
 def test_older_releases_have_fewer_events() -> None:

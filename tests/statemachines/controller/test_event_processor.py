@@ -46,7 +46,7 @@ def test_impossible_brokers_are_refused(commands: tuple[str, ...], error: type[E
 
 def test_a_partition_occurs_once_in_a_request() -> None:
     """Kafka's requests cannot be otherwise."""
-    data = AlterPartitionData(*T0, 0, (1,), LeaderRecoveryState.RECOVERED, 0)
+    data = AlterPartitionData(T0, 0, (1,), LeaderRecoveryState.RECOVERED, 0)
     controller = after("create t 1,2")
     with pytest.raises(ValueError, match="t-0 occurs twice in a request"):
         controller.processor.alter_partition_processor.process_alter_partition(

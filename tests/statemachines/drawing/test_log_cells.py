@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-from statemachines.broker.log.partition_logs import PartitionLogs
-from statemachines.broker.log.unified_log import UnifiedLog
+from statemachines.broker.log.unified_log import PartitionLogs, UnifiedLog
 from statemachines.drawing import log_cells
 from statemachines.messages.records import Record
 

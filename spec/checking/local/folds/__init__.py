@@ -13,9 +13,9 @@ In a sum, most elements do matter, but many states have the same sum. So of `sum
 values, and loops that only assign to variables, a path reads the result, an *aggregate*, and goes on for all states
 with this result. The loop may be over a set, over a mapping, or over known keys that are looked up in a mapping.
 
-- `sources` finds the syntax tree of a function, `rewriting` makes that of its twin, and `twins` the function;
-- `purity` says which bodies may be tried: those whose evaluation has no effect;
-- `speculation` tries bodies of loops, and `aggregation` those of `sum` and the like: twins call them;
+- `rewriting` makes the syntax tree of a twin, and `twins` the function;
+- `purity` says which bodies may be tried: those whose evaluation has no effect. It tries bodies of loops, and
+  `aggregation` those of `sum` and the like: twins call them;
 - `aggregates` are graphs from memberships and values to results.
 
 Only lazy recording runs twins, and only of a rule that has many paths and a twin that reads clearly less. The

@@ -16,6 +16,9 @@ In the literature these are reduced ordered multi-valued decision diagrams with 
 
 A path reads an aggregate as it reads a slot; the code is the number of the result. Aggregates are numbered after all
 slots. In a decision table a copy of the graph stands in the place of the read (`tables`).
+
+
+The graphs of aggregates in the form of a decision table's code, to be copied wherever a path reads them.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ from math import prod
 from operator import or_
 from random import Random
 from typing import Any, Final, NamedTuple
+
+import numpy as np
 
 from spec.checking.local.lazy import ReadSlots, Unknown
 
@@ -61,12 +66,7 @@ class Node(NamedTuple):
 
 
 class Aggregate:
-    """The graph of an aggregate.
-
-    Args:
-        nodes: each before those to which it leads.
-        results: the results.
-    """
+    """The graph of an aggregate: its nodes, each before those to which it leads, and its results."""
 
     def __init__(self, nodes: tuple[Node, ...], results: tuple[Any, ...]):
         self.nodes, self.results = nodes, results
@@ -90,12 +90,8 @@ class Aggregate:
         return found
 
     def other_codes(self, result: int, known: Mapping[int, int], random: Random) -> dict[int, int] | None:
-        """Codes of its slots, chosen at random, with which it has this result; None if none were found.
-
-        Args:
-            result: the number of the result.
-            known: the codes that must stay, by slot.
-            random: makes the choices.
+        """Codes of its slots, chosen at random, with which it has the result of this number, and which include the
+        known codes; None if none were found.
         """
         chosen = {slot: known.get(slot, random.randrange(size)) for slot, size in self.sizes.items()}
         at = 0
@@ -181,11 +177,8 @@ def slots_of(contribution: Contribution) -> Iterator[int]:
 
 
 class Aggregates:
-    """The aggregates of a specification, which are numbered after all slots.
-
-    Args:
-        first: the number of the first one.
-        codes: by slot, how many codes it may have whatever others have; 0 if that depends on others.
+    """The aggregates of a specification, which are numbered after all slots, from `first` on. `codes` says how many
+    codes a slot may have whatever others have; 0 if that depends on others.
     """
 
     def __init__(self, first: int, codes: Sequence[int] = ()):
@@ -194,11 +187,8 @@ class Aggregates:
         self._number_of: dict[Any, int | None] = {}
 
     def number_of(self, key: Hashable, make: Callable[[], Aggregate | None]) -> int | None:
-        """The number of an aggregate; None if reading slot by slot is not much worse.
-
-        Args:
-            key: what tells the aggregate from others.
-            make: makes it, if it is new.
+        """The number of an aggregate, told from others by its key and made if it is new; None if reading slot by slot
+        is not much worse.
         """
         if key not in self._number_of:
             made = make() if len(self._all) < MOST else None
@@ -221,11 +211,7 @@ class Aggregates:
         return self._all[number - self.first]
 
     def read(self, seen: ReadSlots, number: int) -> Any:
-        """The result of an aggregate.
-
-        Raises:
-            Unknown: it is not known, and code is only tried.
-        """
+        """The result of an aggregate; Unknown if it is not known, and code is only tried."""
         its = self[number]
         if not its.sizes:
             return its.results[0]
@@ -237,3 +223,45 @@ class Aggregates:
                 seen.within[slot] = seen.code(slot)
             seen[number] = code = its.result(seen.within.__getitem__)
         return its.results[code]
+
+
+# In the form of a decision table.
+
+
+NOTHING = 0
+"""The form of a node that looks at no bit. It has one edge. Each result is one, since many edges lead there."""
+
+
+class Graph(NamedTuple):
+    """A graph, as if it began at offset 0: nodes first, each before those to which it leads; then results."""
+
+    code: Any
+    """The nodes, as in `tables`."""
+    edges: Any
+    """1 for each edge to another node of the graph, 0 elsewhere."""
+    begins: Any
+    """The offset of each node and result."""
+    results: int
+    """The offset of the first result."""
+    slots: int
+    """The slots that it reads, one bit for each."""
+
+    @classmethod
+    def of(cls, aggregate: Aggregate, forms: Sequence[int]) -> Graph:
+        """The graph of an aggregate, given the form of each slot in a node."""
+        slots = np.array([node.slot for node in aggregate.nodes], np.int64)
+        nodes = np.array(forms, np.int64)[slots]
+        edges_of = 1 << (nodes >> 16)
+        ends = np.cumsum(np.concatenate([edges_of + 1, np.full(len(aggregate.results), 2)]))
+        begins = np.concatenate([[0], ends[:-1]])
+        code = np.full(ends[-1], NOTHING, np.int32)
+        edges = np.zeros_like(code)
+        code[begins[: len(nodes)]] = nodes
+        for begin, node in zip(begins.tolist(), aggregate.nodes, strict=False):
+            its = slice(begin + 1, begin + 1 + len(node.edges))
+            code[its], edges[its] = begins[list(node.edges)], 1
+        return cls(code, edges, begins, int(begins[len(nodes)]), sum(1 << slot for slot in aggregate.sizes))
+
+    def result(self, at: int, number: int) -> int:
+        """The place of the edge from a result, if the graph begins at an offset."""
+        return at + self.results + 2 * number + 1

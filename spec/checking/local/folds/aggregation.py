@@ -25,9 +25,8 @@ from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple, TypeVar
 
 from spec.checking.local.folds.aggregates import Aggregates, Branch, Contribution, Kind, aggregate, leaves, slots_of
-from spec.checking.local.folds.purity import Purity
+from spec.checking.local.folds.purity import BREADTH, PATIENCE, Purity, variables_stay
 from spec.checking.local.folds.rewriting import SIZE_OF_SET
-from spec.checking.local.folds.speculation import BREADTH, PATIENCE, variables_stay
 from spec.checking.local.lazy import LazySet, ReadSlots, Unknown, plain
 from spec.language.cells import TotalMapping
 from spec.language.domains import Subset
@@ -46,14 +45,6 @@ MOST_KNOWN: Final = 1_024
 """The most elements of a tuple or the like for which a body is tried."""
 
 
-def _greatest(partial: Any, value: Any) -> Any:
-    return value if partial is None or value > partial else partial
-
-
-def _least(partial: Any, value: Any) -> Any:
-    return value if partial is None or value < partial else partial
-
-
 def _distinct(partial: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
     """The distinct values, in order: the order in which a set is made may show when it is iterated over."""
     return partial if value in partial else (*partial, value)
@@ -61,8 +52,8 @@ def _distinct(partial: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
 
 KINDS: Final = {
     "sum": Kind(0, lambda partial, value: partial + value),
-    "max": Kind(None, _greatest),
-    "min": Kind(None, _least),
+    "max": Kind(None, lambda partial, value: value if partial is None or value > partial else partial),
+    "min": Kind(None, lambda partial, value: value if partial is None or value < partial else partial),
     "len": Kind(0, lambda partial, _: partial + 1),
     SIZE_OF_SET: Kind((), _distinct, len),
     "set": Kind((), _distinct),
@@ -76,12 +67,8 @@ BUILTINS: Final[dict[str, Any]] = {
 
 
 class Aggregation:
-    """Aggregates what bodies make of elements.
-
-    Args:
-        purity: tells which bodies may be tried.
-        aggregates: numbers the aggregates.
-        reads: what the present evaluation has read.
+    """Aggregates what bodies make of elements. `purity` tells which bodies may be tried, `reads` what the present
+    evaluation has read.
     """
 
     def __init__(self, purity: Purity, aggregates: Aggregates, reads: Callable[[], ReadSlots]):
@@ -98,15 +85,9 @@ class Aggregation:
         body: Body | None = None,
         calls: Collection[str] = (),
     ) -> Any:
-        """The result of a builtin.
-
-        Args:
-            kind: the kind of aggregate.
-            builtin: what the author calls; it may be something else by the name of a builtin.
-            of: the iterable.
-            plainly: computes the same from the iterable, without aggregates.
-            body: says what an element contributes; without it, the element does.
-            calls: the members that the body calls.
+        """The result of a builtin; `plainly` computes the same from the iterable, without aggregates. The body says
+        what an element contributes; without it, the element does. What the author calls may be something else by the
+        name of a builtin.
         """
         seen = self._reads()
         if builtin is not BUILTINS[kind] or (seen.trying and not seen.within):  # no aggregate is known
@@ -129,16 +110,8 @@ class Aggregation:
     def accumulate(
         self, of: Any, step: Step, variables: tuple[Any, ...], calls: Collection[str]
     ) -> tuple[bool | None, Any]:
-        """How a loop ends.
-
-        Args:
-            of: the iterable.
-            step: a turn of the loop, given the element and the variables before.
-            variables: their values before the loop.
-            calls: the members that the step calls.
-
-        Returns:
-            True and the variables after it; or False and what it returns; or None twice if the loop must run.
+        """How a loop ends, if a step makes the variables from an element and the variables before: True and the
+        variables after it; or False and what it returns; or None twice if the loop must run.
         """
         seen = self._reads()
         assert isinstance(step, FunctionType)
@@ -245,10 +218,8 @@ class Aggregation:
     def _of_each(
         self, seen: ReadSlots, elements: Sequence[_Element], values: Callable[[_Element], tuple[Hashable, ...]]
     ) -> tuple[tuple[Contribution, ...] | None, Collection[int]]:
-        """What each element contributes; or the slots for which more than one asks.
-
-        Raises:
-            Unknown: an element asks for an aggregate, or for a slot whose code depends on others.
+        """What each element contributes; or the slots for which more than one asks. Unknown if an element asks for an
+        aggregate, or for a slot whose code depends on others.
         """
         found: list[Contribution] = []
         wanted = list[int]()
@@ -347,11 +318,8 @@ class _Turn(NamedTuple):
 
 
 def _elements_of(of: Any, *, all_known: bool = True) -> list[_Element] | None:
-    """The possible elements of an iterable; None if these cannot be said without changing it.
-
-    Args:
-        of: the iterable.
-        all_known: whether to say so even if all are known.
+    """The possible elements of an iterable; None if these cannot be said without changing it, or if all are known,
+    unless `all_known`.
     """
     kind = type(of)
     if kind is LazySet:
@@ -415,11 +383,7 @@ def _values(kind: str, contributed: Iterable[Any]) -> tuple[Hashable, ...]:
 
 
 def _typed(value: Any) -> tuple[Any, ...]:
-    """A simple value, told from equal values of other types.
-
-    Raises:
-        TypeError: it is not simple.
-    """
+    """A simple value, told from equal values of other types; TypeError if it is not simple."""
     if type(value) is tuple:
         return (tuple, *map(_typed, value))
     if value is None or type(value) in (int, str, bool):

@@ -1,4 +1,4 @@
-"""Purity: which bodies may be tried for elements and values that the state may not have.
+"""Purity: which bodies may be tried for elements and values that the state may not have, and trying them.
 
 A body is *pure* if nobody notices that it was evaluated: it assigns to nothing outside itself, changes nothing in
 place, says nothing, and consumes no iterator. Its syntax must have only the forms listed here. The functions that it
@@ -13,14 +13,14 @@ from __future__ import annotations
 import ast
 import itertools
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import Enum
 from functools import cache
 from types import CellType, CodeType, FunctionType, MethodType
 from typing import Any, Final
 
 from spec.checking.code.reachable import PLAIN, Reachable, Reached
-from spec.checking.local.lazy import Lazy, lazy_record
+from spec.checking.local.lazy import Lazy, LazySet, lazy_record
 from spec.language.cells import TotalMapping
 from spec.language.domains import Subset
 from spec.language.part import Part
@@ -110,11 +110,7 @@ def called_members(nodes: Iterable[ast.AST]) -> tuple[str, ...]:
 
 
 class Purity:
-    """Tells which probes are pure.
-
-    Args:
-        node_of: finds the syntax tree of a function; None if its source is not known.
-    """
+    """Tells which probes are pure. `node_of` finds the syntax tree of a function; None if its source is not known."""
 
     def __init__(self, reachable: Reachable, node_of: Callable[[FunctionType], ast.AST | None]):
         self._reachable, self._node_of = reachable, node_of
@@ -220,3 +216,84 @@ def stays(value: Any) -> bool:
     if kind in (list, set):
         return all(map(stays, value))
     return kind is dict and all(map(stays, value)) and all(map(stays, value.values()))
+
+
+# Trying bodies.
+
+
+PATIENCE: Final = 100
+"""Elements that all mattered to a body, after which it is no longer tried."""
+BREADTH: Final = 4_096
+"""The most elements for which a body within a body is tried, counted for all elements of the outer set."""
+
+
+class Speculation:
+    """Tries the bodies of folds before memberships are read."""
+
+    def __init__(self, purity: Purity):
+        self._purity = purity
+        self._in_vain: dict[CodeType, int] = {}
+        """By probe, how many elements it was tried for as long as all of them mattered; -1 if some did not."""
+
+    def members(
+        self, of: Any, probe: Callable[[Any], Iterator[Any]], calls: Collection[str], holds: bool = True
+    ) -> Any:
+        """What a fold iterates over, without elements that do not matter to it. Anything but a state's set remains as
+        it is. The probe is a generator for one element, which yields something true if the element matters; it says
+        what the fold does only if it `holds`.
+        """
+        if type(of) is not LazySet or not holds:
+            return of
+        assert isinstance(probe, FunctionType)
+        return self._mattering(of, probe) if self._purity.of(probe, calls) else of
+
+    def _mattering(self, of: LazySet, probe: FunctionType) -> Iterator[Any]:
+        seen, may_be_tried = of._seen, variables_stay(probe)
+        for element, member in zip(of._lens.order, of._members, strict=True):
+            if type(member) is bool:
+                there = member
+            elif member in seen or not may_be_tried or self._matters(of, probe, element):
+                there = seen[member] == 1
+            else:
+                there = False
+                seen.left_out.add(member)
+            if there:
+                yield element
+                may_be_tried = variables_stay(probe)  # others may have assigned to them
+
+    def _matters(self, of: LazySet, probe: FunctionType, element: Any) -> bool:
+        """Whether an element matters, or nobody can say without reading more.
+
+        A path must read the same whenever it is recorded. So a body is given up only if no element was ever left out.
+        """
+        seen, in_vain = of._seen, self._in_vain.get(probe.__code__, 0)
+        trying, elements = seen.trying, len(of._members)
+        if in_vain >= PATIENCE or trying * elements > BREADTH:
+            return True
+        seen.trying = max(trying, 1) * elements
+        try:
+            matters = any(probe(element))
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # also that more must be read; if the element is a member, its turn raises again
+            matters = True
+        finally:
+            seen.trying = trying
+        if in_vain >= 0:
+            self._in_vain[probe.__code__] = in_vain + 1 if matters else -1
+        return matters
+
+
+def variables_stay(function: FunctionType) -> bool:
+    """Whether the variables around a function hold values that stay the same when they are used."""
+    closure = function.__closure__
+    return closure is None or all(map(_cell_stays, function.__code__.co_freevars, closure))
+
+
+def _cell_stays(name: str, cell: Any) -> bool:
+    if name.startswith("."):  # ours
+        return True
+    try:
+        return stays(cell.cell_contents)
+    except ValueError:  # not assigned yet
+        return True

@@ -64,9 +64,7 @@ AGGREGATING: Final = {"frozenset", "len", "max", "min", "set", "sum"}
 SIZE_OF_SET: Final = "len of a set"
 SET: Final = ".set"
 """The real builtin, in a twin."""
-_APART: Final = {
-    *(("len", ast.GeneratorExp), ("sum", ast.SetComp), ("set", ast.SetComp), ("frozenset", ast.SetComp)),
-}
+_APART: Final = {*(("len", ast.GeneratorExp), ("sum", ast.SetComp), ("set", ast.SetComp), ("frozenset", ast.SetComp))}
 """Builtins with comprehensions that they do not aggregate as the values come: a generator has no length, and equal
 values count once."""
 DECIDING: Final = {"any": ".any", "all": ".all"}

@@ -27,7 +27,7 @@ from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.allotment import minimum
-from spec.cli.dropped_interrupts import reraising_dropped_interrupts
+from spec.cli.command import reraising_dropped_interrupts
 from spec.language import Specification, SpecificationError, UsageError, invariant
 from spec.systems.replication import Replication
 from tests.spec.checking.runs.test_rundir import tree

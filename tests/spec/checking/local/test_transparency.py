@@ -177,7 +177,7 @@ def test_what_an_opaque_rule_costs_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     place = f"swallowing (test_transparency.py, line {line}) uses json.dumps"
     assert opaque(Model(system)) == {"fine": place}
     assert check(system, engine="local").advice == ""
-    monkeypatch.setattr("spec.checking.local.advice.PATHS", 4)
+    monkeypatch.setattr("spec.checking.local.learning_budget.PATHS", 4)
     told = check(system, engine="local")
     assert place in told.advice
     assert told.advice in str(told)

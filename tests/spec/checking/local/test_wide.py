@@ -13,8 +13,7 @@ from spec.checking.reference import ReferenceEngine
 from spec.checking.simulation import simulate
 from spec.checking.spark import SparkEngine
 from spec.checking.spark.allotment import MemoryQuota
-from spec.checking.spark.compiled_work import CompiledWork
-from spec.checking.spark.plain_work import PlainWork
+from spec.checking.spark.work import CompiledWork, PlainWork
 from spec.checking.spark.worker_state import work_on
 from spec.checking.states import limits
 from spec.checking.states.limits import WORDS, too_large

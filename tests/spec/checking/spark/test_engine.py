@@ -138,7 +138,7 @@ def test_a_second_interrupt_skips_the_paths(monkeypatch: pytest.MonkeyPatch) -> 
     def press(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("spec.checking.spark.compiled_work.CompiledWork.predecessors", press)
+    monkeypatch.setattr("spec.checking.spark.work.CompiledWork.predecessors", press)
     found = interrupted(SparkEngine(), Walkers(far=4), 6)
     assert (found.ended, found.statistics.depth, found.discoveries) == ("interrupted", 6, {})
 
@@ -471,7 +471,7 @@ def test_jobs_agree_with_the_reference_on_everything(toy: str, bounds: dict[str,
 @pytest.mark.long
 def test_a_level_may_have_many_shares(by_jobs: Explore, monkeypatch: pytest.MonkeyPatch) -> None:
     """More shares than cores give the same result."""
-    monkeypatch.setattr("spec.checking.spark.jobs.LARGEST_SHARE", 50)
+    monkeypatch.setattr("spec.checking.spark.stages.LARGEST_SHARE", 50)
     toy = Walkers(walkers=4, length=6)
     assert explored(by_jobs(), toy) == explored(ReferenceEngine(), toy)
 

@@ -29,10 +29,9 @@ from spec.checking.spark import SparkEngine, stages
 from spec.checking.spark.allotment import HEAP, HEAP_FOR_A_WORKER, WORK, MemoryQuota, allotted, minimum
 from spec.checking.spark.engine import _Search
 from spec.checking.spark.exchange import by_bucket
-from spec.checking.spark.jobs import shares
-from spec.checking.spark.plain_work import PlainWork
-from spec.checking.spark.report import Report
+from spec.checking.spark.stages import shares
 from spec.checking.spark.visited_buckets import VisitedBuckets
+from spec.checking.spark.work import PlainWork, Report
 from spec.checking.spark.worker_state import WorkerState, work_on
 from spec.checking.states.packed import Words, buckets_of, bytes_of, words_of
 from spec.language import Specification, State, Total, action, integers, invariant, mapping, require, variable
@@ -512,7 +511,7 @@ def expanded(model: Model, parts: list[Words]) -> tuple[Report, list[tuple[bytes
 @pytest.mark.parametrize("parallelism", [1, 2, 5])
 def test_every_state_is_in_one_share(parallelism: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For any size of share; and states that are close in code order are in one share."""
-    monkeypatch.setattr("spec.checking.spark.jobs.LARGEST_SHARE", 300)
+    monkeypatch.setattr("spec.checking.spark.stages.LARGEST_SHARE", 300)
     monkeypatch.setattr("spec.checking.runs.rundir.GROUP", 64)
     made = RunDirectory.create(tmp_path, IDENTITY, 8, buckets=3, durable=False)
     states = [packed(number * number) for number in range(2000)]

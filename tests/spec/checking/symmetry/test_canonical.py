@@ -17,8 +17,7 @@ from spec.checking.exploration import Statistics
 from spec.checking.model import Model
 from spec.checking.symmetry import reduction as symmetry_module
 from spec.checking.symmetry.canonical import Canonical
-from spec.checking.symmetry.group import generators, sorts_in
-from spec.checking.symmetry.images import Codes, images
+from spec.checking.symmetry.group import Codes, generators, images, sorts_in
 from spec.checking.symmetry.relations import Relations
 from spec.language import (
     Domain,

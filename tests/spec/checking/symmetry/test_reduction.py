@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from spec.checking import Result, check
 from spec.checking.model import Model
-from spec.checking.symmetry.group import every_permutation, order, sorts_in
-from spec.checking.symmetry.images import Codes, Permuted, images
-from spec.checking.symmetry.minimum import MinimumImage
+from spec.checking.symmetry.group import Codes, MinimumImage, Permuted, every_permutation, images, order, sorts_in
 from spec.checking.traces.replay import Replay
 from spec.language import (
     Domain,

@@ -37,7 +37,7 @@ from spec.language import (
     transition_invariant,
     variable,
 )
-from spec.language.anonymous import ValuesDistinguished
+from spec.language.symmetry import ValuesDistinguished
 from tests.tiers import long_unless
 
 ENGINES: dict[str, Any] = {"reference": "reference", "local": "local", "auto": "auto", "spark": SparkEngine}
@@ -257,10 +257,10 @@ def test_the_verdict_says_what_was_compared(engine: Any, monkeypatch: pytest.Mon
 
 def few_are_compared(patch: pytest.MonkeyPatch, always: int, rarely: int = 1 << 60) -> None:
     """Compare so many states in any case, and later hardly any."""
-    from spec.checking.spark import plain_work
+    from spec.checking.spark import work
 
     patch.setattr(symmetry, "ALWAYS", always)
-    patch.setattr(plain_work, "ALWAYS", always)
+    patch.setattr(work, "ALWAYS", always)
     patch.setattr(symmetry, "RARELY", rarely)
 
 

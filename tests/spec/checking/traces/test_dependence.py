@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spec.checking.traces.dependence import Access, accesses, communicating, needed
+from spec.checking.traces.brief import Access, accesses, communicating, needed
 from tests.spec.checking.traces.test_brief import ANN, by
 from tests.spec.checking.traces.test_reordering import done
 

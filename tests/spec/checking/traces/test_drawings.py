@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from spec.checking import Model
-from spec.checking.traces import drawings, lanes
-from spec.checking.traces.drawings import captions, drawings_in
+from spec.checking.traces import trace, views
+from spec.checking.traces.views import captions, drawings_in
 from spec.language import (
     Cells,
     Grid,
@@ -77,7 +77,7 @@ class Library(Specification[Room]):
 
 def test_examples() -> None:
     """Drawings as JSON, and the order of lanes."""
-    for module in (drawings, lanes):
+    for module in (trace, views):
         found = doctest.testmod(module)
         assert found.attempted > 0
         assert found.failed == 0
@@ -156,7 +156,7 @@ def test_an_error_in_a_picture_is_shown_in_its_place(made: Any, message: str) ->
 )
 def test_contents_of_drawings(drawing: Any, text: str) -> None:
     """Values as traces show them; drawings inside grids and trees; room for marks beyond the cells."""
-    assert str(drawings.to_json(drawing)) == text
+    assert str(views.to_json(drawing)) == text
 
 
 def test_a_picture_takes_the_parameters_of_a_view() -> None:

@@ -7,11 +7,10 @@ from itertools import product
 import pytest
 
 from spec.checking.model import Model
-from spec.checking.traces import shortest_paths
+from spec.checking.traces import reordering
 from spec.checking.traces.brief import brief
-from spec.checking.traces.reordering import changes_of_actor
+from spec.checking.traces.reordering import changes_of_actor, fewest_changes_of_shortest
 from spec.checking.traces.replay import NotEnabled, Replay
-from spec.checking.traces.shortest_paths import fewest_changes_of_shortest
 from spec.language import Specification, State, Step, action, bound, integers, invariant, require, variable
 from tests.rows import rows
 
@@ -122,7 +121,7 @@ def test_a_longer_path_has_no_alternative() -> None:
 
 def test_too_many_states_are_not_explored(monkeypatch: pytest.MonkeyPatch) -> None:
     """The search gives up."""
-    monkeypatch.setattr(shortest_paths, "MOST", 3)
+    monkeypatch.setattr(reordering, "MOST", 3)
     assert another([*lay("ann", "bob"), LOOK, *lay("ann")]) is None
     assert another(lay("ann", "bob")) is not None
 

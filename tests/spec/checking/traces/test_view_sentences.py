@@ -11,7 +11,7 @@ import pytest
 from spec.checking import Engine, Model, Replay, Trace, check, simulate
 from spec.checking.local import LocalEngine
 from spec.checking.reference import ReferenceEngine
-from spec.checking.traces.view_sentences import sentences
+from spec.checking.traces.views import sentences
 from spec.language import (
     Specification,
     SpecificationError,

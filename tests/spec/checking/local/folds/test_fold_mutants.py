@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 from spec.checking.local import LocalEngine, recording
-from spec.checking.local.folds import aggregates, aggregation, purity, rewriting, speculation, twins
+from spec.checking.local.folds import aggregates, aggregation, purity, rewriting, twins
 from spec.checking.local.tables import DecisionTables
 from spec.checking.reference import ReferenceEngine
 from tests.spec.checking.local.folds import test_aggregates as of_sets
@@ -41,10 +41,10 @@ MUTANTS = [
     (purity, "return value in _PURE", "return True", folds.pushing),
     (purity, "return kind is dict", "return issubclass(kind, dict)", folds.counting),
     (purity, "all(map(stays, tuple.__iter__(value)))", "True", folds.of_a_generator),
-    (speculation, "return stays(cell.cell_contents)", "return True", folds.consuming),
-    (speculation, "or not holds:", "or False:", folds.shadowed),
-    (speculation, "matters = True\n", "matters = False\n", folds.what_is_not_known),
-    (speculation, "if in_vain >= PATIENCE", "if in_vain", folds.raising),
+    (purity, "return stays(cell.cell_contents)", "return True", folds.consuming),
+    (purity, "or not holds:", "or False:", folds.shadowed),
+    (purity, "matters = True\n", "matters = False\n", folds.what_is_not_known),
+    (purity, "if in_vain >= PATIENCE", "if in_vain", folds.raising),
     (rewriting, 'keyword.arg == "default" and isinstance(value, ast.Constant)', "True", of_sets.from_a_start),
     (rewriting, '("sum", ast.SetComp), ', "", of_sets.once_each),
     (aggregation, "builtin is not BUILTINS[kind] or ", "", of_sets.shadowed),
@@ -91,7 +91,7 @@ def mutated(module: ModuleType, right: str, wrong: str) -> ModuleType:
 
 def put_in_place(mutant: ModuleType, changed: pytest.MonkeyPatch) -> None:
     """Use what a mutant defines, wherever the others have imported it."""
-    for user in (aggregates, aggregation, purity, rewriting, speculation, twins, recording):
+    for user in (aggregates, aggregation, purity, rewriting, twins, recording):
         for name, right in list(vars(user).items()):
             if getattr(right, "__module__", None) == mutant.__name__ and hasattr(mutant, name):
                 changed.setattr(user, name, getattr(mutant, name))
@@ -109,7 +109,7 @@ def test_mutants_are_caught(
 
 def test_plain_values_refute_what_was_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """If an element matters after all, the rule gets plain values, and the result is right."""
-    put_in_place(mutated(speculation, "matters = True\n", "matters = False\n"), monkeypatch)
+    put_in_place(mutated(purity, "matters = True\n", "matters = False\n"), monkeypatch)
     fold_from(1, monkeypatch)
     expected = found(folds.what_is_not_known, ReferenceEngine())
     assert found(folds.what_is_not_known, LocalEngine(1)) == expected._replace(opaque=("act",))

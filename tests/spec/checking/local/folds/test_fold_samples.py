@@ -8,7 +8,7 @@ import pytest
 
 from spec.checking.check import check
 from spec.checking.local import LocalEngine, fold_samples, recording, worker_pool
-from spec.checking.local.graphs import Graph
+from spec.checking.local.folds.aggregates import Graph
 from spec.checking.reference import ReferenceEngine
 from spec.language import Specification, State, Step, action, initial, integers, invariant, subset_of, variable
 from spec.language import transition_invariant as transition

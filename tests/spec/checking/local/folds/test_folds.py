@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from spec.checking.local import LocalEngine, recording
-from spec.checking.local.folds import speculation
+from spec.checking.local.folds import purity
 from spec.checking.local.folds.aggregates import Aggregates
 from spec.checking.local.folds.twins import Twins
 from spec.checking.local.lazy import ReadSlots
@@ -447,9 +447,9 @@ def test_a_body_that_raises_is_reported(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_bodies_within_bodies_are_tried_for_few_elements(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two loops over a large set would otherwise be tried for the square of its elements."""
-    monkeypatch.setattr(speculation, "BREADTH", 16)
+    monkeypatch.setattr(purity, "BREADTH", 16)
     assert memberships_read(of_two, folds=True) == [3]
-    monkeypatch.setattr(speculation, "BREADTH", 15)
+    monkeypatch.setattr(purity, "BREADTH", 15)
     assert memberships_read(of_two, folds=True) == [0, 1, 2, 3]
 
 

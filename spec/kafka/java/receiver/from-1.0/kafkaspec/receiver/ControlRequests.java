@@ -20,7 +20,7 @@ import org.apache.kafka.common.requests.UpdateMetadataRequest;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 
 /**
- * A controller's requests from JSON, with the field names of `statemachines.control_requests`.
+ * A controller's requests from JSON, with the field names of Kafka's schemas.
  * Until Kafka 2.3 a request maps partitions to states.
  */
 final class ControlRequests {

@@ -16,7 +16,7 @@ import org.apache.kafka.common.requests.AbstractControlRequest;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 
 /**
- * A controller's requests from JSON, with the field names of `statemachines.control_requests`.
+ * A controller's requests from JSON, with the field names of Kafka's schemas.
  * Since Kafka 2.4 they consist of messages.
  */
 final class ControlRequests {
