@@ -9,7 +9,8 @@ from election.ids import BrokerEpoch
 from spec.kafka.java import SOURCES, sources_for
 from spec.kafka.pure import SHARED, PureCalls, protocol
 from statemachines.broker.hosted_partition import CommittedPartitionState, Fetching, HostedPartition
-from statemachines.broker.metadata_cache import InMemoryMetadata
+from statemachines.broker.kafka_apis import KafkaApis
+from statemachines.broker.metadata_cache import InMemoryMetadata, MetadataCache
 from statemachines.broker.replica_manager import LeadershipChange, LogFailure, ReplicaManager
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import ControlResponse, UpdateMetadataResponse
@@ -24,7 +25,6 @@ from statemachines.messages.control_requests import (
 from statemachines.messages.leader_and_isr import NO_EPOCH
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.releases import Release
-from tests.statemachines.receiving import Kinds
 
 BROKER = 1
 BROKER_EPOCH = 100
@@ -183,27 +183,19 @@ def asked(kafka: KafkaReceivers, *sequence: Command) -> tuple[Sequence[Command],
 
 
 def compare(
-    sequence: Sequence[Command], seen: Sequence[Observation], kinds: Kinds | None = None, release: str = RELEASE
+    sequence: Sequence[Command],
+    seen: Sequence[Observation],
+    kind: type[ReplicaManager] = ReplicaManager,
+    release: str = RELEASE,
 ) -> None:
     """Run our broker beside Kafka's observations; AssertionError names the first command where they differ."""
-    for number, (kafkas, ours) in enumerate(zip(seen, ours_of(sequence, seen, kinds, release), strict=True)):
+    for number, (kafkas, ours) in enumerate(zip(seen, ours_of(sequence, seen, kind, release), strict=True)):
         differences = [f"{key}: Kafka {kafkas[key]}, here {ours[key]}" for key in ours if kafkas[key] != ours[key]]
         assert not differences, "\n".join(["after", *map(str, sequence[: number + 1]), *differences])
 
 
-def is_contradicted(
-    sequence: Sequence[Command], seen: Sequence[Observation], kinds: Kinds, release: str = RELEASE
-) -> bool:
-    """Whether Kafka's broker behaves differently from one of ours made of these classes."""
-    try:
-        compare(sequence, seen, kinds, release)
-    except AssertionError:
-        return True
-    return False
-
-
-def with_other(rule: str) -> Kinds:
-    """The classes of a broker with this rule reversed from its release."""
+def with_other(rule: str) -> type[ReplicaManager]:
+    """A broker with this rule reversed from its release."""
 
     class TurnedRound(ReplicaManager):
         def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -211,30 +203,33 @@ def with_other(rule: str) -> Kinds:
             changed: dict[str, Any] = {rule: not getattr(self.design, rule)}
             self.design = self.design.but(**changed)
 
-    return Kinds(manager=TurnedRound)
+    return TurnedRound
 
 
 def ours_of(
-    sequence: Sequence[Command], seen: Sequence[Observation], kinds: Kinds | None = None, release: str = RELEASE
+    sequence: Sequence[Command],
+    seen: Sequence[Observation],
+    kind: type[ReplicaManager] = ReplicaManager,
+    release: str = RELEASE,
 ) -> Iterator[Observation]:
     """The observations of our broker. Kafka's determine the directory of each log."""
-    broker = Receiver(kinds or Kinds(), release)
+    broker = Receiver(release, kind)
     where: Mapping[str, int] = {}
     for command, kafkas in zip(sequence, seen, strict=True):
         answered = broker.carry_out(command, where)
         where = kafkas["logs"]
-        _put_in_order(kafkas, broker.release)
+        put_in_order(kafkas, release)
         yield {**answered, **broker.seen(where)}
 
 
 class Receiver:
     """Our broker 1, of a release of Kafka, which has received nothing yet."""
 
-    def __init__(self, kinds: Kinds, release: str) -> None:
+    def __init__(self, release: str, kind: type[ReplicaManager] = ReplicaManager) -> None:
         self.release = Release(release)
-        self.cache = kinds.cache()
+        self.cache = MetadataCache()
         self.is_shutting_down = False
-        self.manager = kinds.manager(
+        self.manager = kind(
             BROKER,
             self.cache,
             design=ControlDesign(release),
@@ -242,7 +237,7 @@ class Receiver:
         )
         self.broker_epoch = BROKER_EPOCH
         self._changes: list[LeadershipChange] = []
-        self.apis = kinds.apis(self.manager, lambda: self.broker_epoch, self._changes.append)
+        self.apis = KafkaApis(self.manager, lambda: self.broker_epoch, self._changes.append)
 
     def carry_out(self, command: Command, where: Mapping[str, int]) -> Observation:
         """Carry out a command; the response, if it is a request."""
@@ -320,13 +315,13 @@ def _answered(response: ControlResponse) -> Observation:
     }
 
 
-def _put_in_order(kafkas: Observation, release: Release) -> None:
+def put_in_order(kafkas: Observation, release: str) -> None:
     """Sort what Scala's sets and maps leave unordered."""
     for names in (kafkas["leaders"], kafkas["followers"], kafkas["metadata"]["alive_brokers"]):
         names.sort()
     for hosted in filter(None, kafkas["all_partitions"].values()):
         hosted["isr"].sort()
-        if release < REPLICAS_IN_ORDER:
+        if Release(release) < REPLICAS_IN_ORDER:
             hosted["replicas"].sort()
     kafkas["metadata"]["partition_states"] = _in_order(kafkas["metadata"]["partition_states"])
 

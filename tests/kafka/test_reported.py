@@ -28,15 +28,17 @@ from spec.kafka.proxy import RequestFrame
 from spec.kafka.script import OWN, script_of
 from spec.kafka.state_machines_beside import RealController
 from spec.systems.controller import ControllerLife
+from statemachines.broker.replica_manager import ReplicaManager
 from tests.kafka.conftest import of_release
 from tests.kafka.real_cluster import cluster_of, until
-from tests.kafka.receiver_comparison import KafkaReceivers, all_asked, asked, compare, ours_of, with_other
+from tests.kafka.receiver_comparison import KafkaReceivers, with_other
 from tests.kafka.test_broker_replay import of_another_kafka
 from tests.kafka.test_conformance import shortest
 from tests.kafka.test_controller_beside import GOES_AND_COMES, topics
 from tests.kafka.test_findings import LAG, reassigned_half_way, topic_stays_that_is_deleted_again, writes_state
 from tests.kafka.test_partitions_conformance import FEW, of
-from tests.kafka.test_receiving_broker import RULES, UNREAD
+from tests.transcripts.brokers import kafkas, ours
+from tests.transcripts.transcript import files, parsed
 from tests.tutorial import ROOT, blocks
 
 pytestmark = pytest.mark.long
@@ -128,17 +130,15 @@ def test_k8_a_topic_that_had_to_wait_in_an_earlier_life_is_deleted(patch: str, l
 @pytest.mark.parametrize(("patch", "error"), [("", "NOT_LEADER_OR_FOLLOWER"), ("K5", "NONE")])
 def test_k5_a_repeated_request_makes_a_failed_follower_follow(patch: str, error: str) -> None:
     """Kafka's broker refuses the repeated request. The changed one obeys, and keeps every other rule as well."""
-    kinds = with_other("epoch_after_log") if patch else None
+    kind = with_other("epoch_after_log") if patch else ReplicaManager
+    every = [each for path in files("broker") for each in parsed(path.read_text())]
+    kept = [each for each in every if "[K5]" in each.head[0] or "is not read" not in str(each)]
+    its = [each for each in kept if PATCHED_RELEASE in each.releases]
     with of_release(lambda release: KafkaReceivers(release, patch), PATCHED_RELEASE) as kafka:
-        for sequence, seen in all_asked(
-            kafka, [sequence for _, sequence in RULES.values() if UNREAD not in sequence]
-        ):
-            compare(sequence, seen, kinds)
-        sequence, seen = asked(kafka, *RULES["that follower once more"][1])
-    assert seen[-1]["partitions"] == {"t-0": error}
-    assert bool(seen[-1]["fetchers"]) is bool(patch), "whether it fetches from its leader"
-    *_, ours = ours_of(sequence, seen, kinds)
-    assert ours == {name: seen[-1][name] for name in ours}
+        for transcript, recorded in zip(its, kafkas(its, PATCHED_RELEASE, kafka), strict=True):
+            assert str(recorded) == str(ours(transcript, PATCHED_RELEASE, kind))
+            if "[K5]" in transcript.head[0]:
+                assert f"t-0 {error}" in recorded.steps[0].told[0]
 
 
 # On real brokers; what happens to them as they are, `test_findings` has.

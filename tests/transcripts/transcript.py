@@ -1,4 +1,4 @@
-"""Transcripts: texts of commands, and what a controller did after each.
+"""Transcripts: texts of commands, and what a controller, a broker or a cluster did after each.
 
     # A title, which is a sentence.
     release 3.9.1
@@ -15,6 +15,9 @@ why none of Kafka's controllers can show it; `proposed` names changes that no re
 a line of dashes only the last one's effects are written: the others are set-up. A page of `docs/` has transcripts
 without titles in its code blocks.
 
+Commands and effects: `commands.py` and `observation.py` for a controller, `brokers.py` for a broker that receives
+requests, `clusters.py` for a cluster.
+
 `make test` compares the texts with our controller, `make long-kafka` with Kafka's own. After a wanted change,
 `python -m tests.transcripts` writes what ours does, and `python -m tests.transcripts --kafka` what Kafka's does.
 """
@@ -23,7 +26,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -32,7 +36,6 @@ from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests
 from spec.kafka.controller_beside import ControllerBeside, event_name, unordered
 from spec.kafka.idle_controller_beside import RELEASES as IDLE
 from spec.kafka.idle_controller_beside import SEEN, IdleControllerBeside
-from spec.kafka.scripted_cluster import ControlCommand
 from spec.kafka.state_machines_beside import RealController
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
@@ -41,7 +44,7 @@ from statemachines.zookeeper.tree import ZkPath
 from tests.transcripts.commands import command_of
 from tests.transcripts.observation import Observation, State, lines_of
 
-ROOT: Final = Path(__file__).parent / "controller"
+ROOT: Final = Path(__file__).parent
 PAGE: Final = Path(__file__).parents[2] / "docs" / "controller-transcripts.md"
 BLOCK: Final = re.compile(r"(?<=^```text\n)release .*?(?=^```$)", re.MULTILINE | re.DOTALL)
 DASHES: Final = "----"
@@ -56,7 +59,7 @@ class Step(NamedTuple):
 
 
 class Transcript(NamedTuple):
-    """A story of a controller."""
+    """A story of a controller or a broker."""
 
     head: tuple[str, ...]
     """Its title and directives, line by line."""
@@ -77,9 +80,9 @@ class Transcript(NamedTuple):
         return not (self.directive("not recorded") or self.directive("proposed"))
 
     @property
-    def commands(self) -> list[ControlCommand]:
-        """All its commands."""
-        return [command_of(lines) for step in self.steps for lines in step.commands]
+    def commands(self) -> list[tuple[str, ...]]:
+        """The lines of all its commands."""
+        return [lines for step in self.steps for lines in step.commands]
 
     def with_told(self, told: Iterable[Sequence[str]]) -> Transcript:
         """The same commands, with what was told after each."""
@@ -126,9 +129,18 @@ def texts(path: Path) -> list[str]:
     return BLOCK.findall(content) if path.suffix == ".md" else [content]
 
 
-def files() -> list[Path]:
-    """All files, sorted."""
-    return [PAGE, *sorted(ROOT.glob("*.txt"))]
+def files(about: str = "controller") -> list[Path]:
+    """All files about a controller or a broker, sorted."""
+    return [*([PAGE] if about == "controller" else []), *sorted((ROOT / about).glob("*.txt"))]
+
+
+class Sides(NamedTuple):
+    """How transcripts are run by us and by Kafka."""
+
+    ours: Callable[[Transcript, str], Transcript]
+    kafkas: Callable[[Sequence[Transcript], str, Any], Iterator[Transcript]] | None = None
+    kafka: Callable[[str], AbstractContextManager[Any]] | None = None
+    """Starts Kafka's classes of a release."""
 
 
 # What our controller does.
@@ -144,8 +156,8 @@ def ours(
     return transcript.with_told(_told(_observed(controller, transcript.commands), transcript.directive("show")))
 
 
-def _observed(controller: ControllerBeside, commands: Iterable[ControlCommand]) -> Iterator[Observation]:
-    for command in commands:
+def _observed(controller: ControllerBeside, commands: Iterable[Sequence[str]]) -> Iterator[Observation]:
+    for command in map(command_of, commands):
         controller.carry_out(command)
         is_idle = isinstance(controller, IdleControllerBeside)
         asked = [list(batch) for batch in controller.asked]
@@ -189,7 +201,7 @@ def _told(observed: Iterable[Observation], show: str) -> Iterator[list[str]]:
 
 def kafkas(transcripts: Sequence[Transcript], release: str, kafka: RealController) -> Iterator[Transcript]:
     """The transcripts as Kafka's own controller of a release writes them."""
-    answers = kafka.of("Events", [each.commands for each in transcripts])
+    answers = kafka.of("Events", [[*map(command_of, each.commands)] for each in transcripts])
     for transcript, (_, seen) in zip(transcripts, answers, strict=True):
         yield transcript.with_told(_told(_recorded(seen, release), transcript.directive("show")))
 
@@ -211,18 +223,21 @@ def _recorded(seen: Iterable[Mapping[str, Any]], release: str) -> Iterator[Obser
         )
 
 
-def rewrite(path: Path, by_kafka: bool) -> None:
-    """Write into a file what our controller does, or Kafka's of the first release that each transcript names."""
+CONTROLLERS: Final = Sides(ours, kafkas, RealController)
+
+
+def rewrite(path: Path, by_kafka: bool, sides: Sides = CONTROLLERS) -> None:
+    """Write into a file what ours does, or Kafka's of the first release that each transcript names."""
     told: dict[str, Transcript] = {}
     by_release: defaultdict[str, list[Transcript]] = defaultdict(list)
     for transcript in chain(*map(parsed, texts(path))):
         by_release[transcript.releases[0]].append(transcript)
     for release, its in by_release.items():
         recorded = [each for each in its if by_kafka and each.is_recorded]
-        told |= {str(each): ours(each, release) for each in its if each not in recorded}
-        if recorded:
-            with RealController(release) as kafka:
-                told |= zip(map(str, recorded), kafkas(recorded, release, kafka), strict=True)
+        told |= {str(each): sides.ours(each, release) for each in its if each not in recorded}
+        if recorded and sides.kafka and sides.kafkas:
+            with sides.kafka(release) as kafka:
+                told |= zip(map(str, recorded), sides.kafkas(recorded, release, kafka), strict=True)
     content = path.read_text(encoding="utf-8")
     for text in texts(path):
         content = content.replace(text, "\n".join(str(told[str(each)]) for each in parsed(text)))
