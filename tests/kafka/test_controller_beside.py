@@ -24,15 +24,15 @@ from spec.kafka.control_values import decoded_event
 from spec.kafka.controller_beside import EVENTS, RELEASES, ControllerBeside
 from spec.kafka.scripted_cluster import ControlCommand
 from spec.kafka.state_machines_beside import RealController
+from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_controller import KafkaController
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.topic_partition import TopicPartition
 from tests.kafka.conftest import RELEASE, RealControllers
 from tests.kafka.event_sequences import ALL_EVENTS, EventDrawing
 from tests.statemachines.test_event_mutants import MUTANTS
-from tests.statemachines.test_life_mutants import MUTANTS as OF_ITS_LIFE
-from tests.statemachines.test_life_mutants import EndsAtOnce
 
 LENGTH = 20
 CHOICES = 512
@@ -540,15 +540,24 @@ def compare_all(
         compare(sequence, seen, processor=processor, controller=controller)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "mutant", [mutant for mutant, _ in OF_ITS_LIFE if mutant is not EndsAtOnce], ids=lambda mutant: mutant.__name__
-)
-def test_each_election_mutant_is_refuted(recorded: list[Any], mutant: type[KafkaController]) -> None:
-    """By Kafka, in one of the same sequences, in which controllers are elected, replaced, and elected again.
+class RemembersItsTerm(KafkaController):
+    """It only stops being active."""
 
-    Except the one that stops during an event: no command arrives at that time.
-    """
+    def resign(self, me: ControllerProcess) -> ControllerProcess:
+        return me.resigned()
+
+
+class StaysWhenItsFailoverFails(KafkaController):
+    """It only logs the failure."""
+
+    def _failed_over(self, processed: EventDone) -> None:
+        self.me = self.me.with_steps()._replace(failover_done=True)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("mutant", [RemembersItsTerm, StaysWhenItsFailoverFails])
+def test_each_election_mutant_is_refuted(recorded: list[Any], mutant: type[KafkaController]) -> None:
+    """By Kafka, in one of the same sequences, in which controllers are elected, replaced, and elected again."""
     with pytest.raises(AssertionError):
         compare_all(recorded, controller=mutant)
 

@@ -14,8 +14,8 @@ from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignm
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.tables.partition import NewPartition, NonExistentPartition, OfflinePartition, OnlinePartition
 from statemachines.tables.replica import NonExistentReplica, OfflineReplica, OnlineReplica
-from tests.statemachines.control import T0, T1
 
+T0, T1 = (TopicPartition("t", number) for number in range(2))
 U0 = TopicPartition("u", 0)
 
 
