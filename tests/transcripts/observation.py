@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from textwrap import wrap
 from typing import Any, Final, NamedTuple
 
 from spec.kafka.control_values import stops_by_partition
@@ -37,6 +38,8 @@ from statemachines.messages.zk_data import (
     topic_partition_state_path,
 )
 
+WIDTH: Final = 110
+"""The length of a line with paths."""
 State = Mapping[str, Any]
 """A controller's state and ZooKeeper's nodes, by the names of `ControllerBeside.seen`."""
 
@@ -63,13 +66,19 @@ def lines_of(now: Observation, before: State, show: str = "") -> list[str]:
         show: what is told besides: `requests` to ZooKeeper.
     """
     return [
-        *(f"handles {_words(event)}" for event in now.handled),
-        *(f"asks {' '.join(sorted(batch))}" for batch in now.asked if "requests" in show),
+        *(f"handles {', '.join(map(_words, now.handled))}" for _ in now.handled[:1]),
+        *(_asked(now.asked) if "requests" in show else ()),
         *_nodes(before.get("znodes", {}), now.state["znodes"], now.state["epoch"][0]),
         *_requests(now),
         *(f"answers {_answer(answer)}" for answer in now.answers),
         *_knowledge(before, now.state),
     ]
+
+
+def _asked(batches: Iterable[Iterable[str]]) -> list[str]:
+    """The paths, batch by batch, as lines that are not too long."""
+    told = "; ".join(" ".join(sorted(batch)) for batch in batches)
+    return wrap(told, WIDTH, initial_indent="asks ", subsequent_indent="asks ", break_on_hyphens=False)
 
 
 def _words(event: Sequence[Any]) -> str:
