@@ -90,5 +90,5 @@ MUTANTS: list[tuple[Processor, str]] = [
 @pytest.mark.parametrize(("mutant", "theme"), MUTANTS, ids=lambda each: getattr(each, "__name__", each))
 def test_a_transcript_shows_each_mutant(mutant: Processor, theme: str) -> None:
     """Its controller does not do what Kafka's does."""
-    transcripts = parsed((ROOT / f"{theme}.txt").read_text(encoding="utf-8"))
+    transcripts = parsed((ROOT / "controller" / f"{theme}.txt").read_text(encoding="utf-8"))
     assert any(str(ours(each, each.releases[0], mutant)) != str(each) for each in transcripts)
