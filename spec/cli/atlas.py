@@ -1,4 +1,4 @@
-"""The commands that list what is known: `kafkaspec list` lists systems, `kafkaspec anomalies` anomalies.
+"""Two commands that list: `kafkaspec list` lists systems, `kafkaspec anomalies` lists anomalies.
 
 Each also describes one: a system from its specification (`spec.atlas.catalogue`), an anomaly by exploring it without
 and with its fix (`spec.atlas.anomalies`).

@@ -1,4 +1,4 @@
-"""Records, and what is asked and answered about them: Produce, Fetch, OffsetsForLeaderEpoch and ListOffsets.
+"""Records, and the requests and responses about them: Produce, Fetch, OffsetsForLeaderEpoch and ListOffsets.
 
 >>> print(Record("m0", 3), Record("m0"))
 m0@3 m0

@@ -10,11 +10,12 @@ import pytest
 
 from tests.kafka.conftest import RealControllers, Receivers
 from tests.transcripts.brokers import RECEIVERS
-from tests.transcripts.transcript import CONTROLLERS, Sides, files, parsed, texts
+from tests.transcripts.controllers import CONTROLLERS
+from tests.transcripts.transcript import Sides, files, parsed, texts
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("path", files(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", files("controller"), ids=lambda path: path.stem)
 def test_kafkas_controllers_do_what_the_transcripts_say(path: Path, real_controllers: RealControllers) -> None:
     """In each release that a transcript names."""
     agree(path, CONTROLLERS, real_controllers)

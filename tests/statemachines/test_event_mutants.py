@@ -14,7 +14,8 @@ from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
-from tests.transcripts.transcript import ROOT, ours, parsed
+from tests.transcripts.controllers import ours
+from tests.transcripts.transcript import ROOT, parsed
 
 Processor = type[ControllerEventProcessor]
 

@@ -52,6 +52,7 @@ from tests.kafka.receiver_comparison import (
     as_of,
     put_in_order,
 )
+from tests.transcripts.observation import ids
 from tests.transcripts.transcript import Sides, Transcript
 
 BROKERS: Final = (1, 2, 3)
@@ -187,7 +188,7 @@ def _holds(before: Observation, now: Observation) -> Iterator[str]:
     if was["controller_id"] != metadata["controller_id"]:
         yield f"metadata: the controller is {metadata['controller_id'] or 'unknown'}"
     if was["alive_brokers"] != metadata["alive_brokers"]:
-        yield f"metadata: alive are {_ids(metadata['alive_brokers'])}"
+        yield f"metadata: alive are {ids(metadata['alive_brokers'])}"
     known = _changes(_by_name(was), _by_name(metadata), "is forgotten", lambda state: f"is {_metadata(state, epoch)}")
     yield from (f"metadata: {line}" for line in known)
 
@@ -219,7 +220,7 @@ def _hosted(hosted: Observation | None, epoch: int) -> str:
 
 def _metadata(state: Observation, epoch: int) -> str:
     led = _leader(state["leader"], state["leaderEpoch"], state["zkVersion"])
-    offline = [f"{_ids(state['offlineReplicas'])} offline"] if state["offlineReplicas"] else []
+    offline = [f"{ids(state['offlineReplicas'])} offline"] if state["offlineReplicas"] else []
     return ", ".join([*led, *_replicas(state), *offline, *_written(state["controllerEpoch"], epoch)])
 
 
@@ -230,15 +231,11 @@ def _leader(leader: int, leader_epoch: int, version: int) -> list[str]:
 
 def _replicas(state: Observation) -> list[str]:
     named = (("ISR", "isr"), ("on", "replicas"), ("adding", "adding"), ("removing", "removing"))
-    return [f"{word} {_ids(state[name])}" for word, name in named if state.get(name)]
+    return [f"{word} {ids(state[name])}" for word, name in named if state.get(name)]
 
 
 def _written(controller_epoch: int, epoch: int) -> list[str]:
     return [f"by the controller of epoch {controller_epoch}"] if controller_epoch not in (0, epoch) else []
-
-
-def _ids(brokers: Sequence[int]) -> str:
-    return "+".join(map(str, brokers)) or "none"
 
 
 # Ours and Kafka's.

@@ -90,7 +90,8 @@ def _names(of: Iterable[Any]) -> str:
     return ", ".join(map(str, of)) or "none"
 
 
-def _ids(brokers: Iterable[int]) -> str:
+def ids(brokers: Iterable[int]) -> str:
+    """Brokers, such as 1+2."""
     return "+".join(map(str, brokers)) or "none"
 
 
@@ -153,14 +154,14 @@ def _data(path: str, data: Any, version: int, epoch: int) -> str:
 def _requested(what: Any) -> str:
     match what:
         case (TopicPartition() as partition, tuple(target)):
-            return f"{partition} to {_ids(target)}"
+            return f"{partition} to {ids(target)}"
     return str(what)
 
 
 def _leader_and_isr(of: LeaderAndIsr, version: int) -> str:
     leader = "without leader" if of.leader == -1 else f"led by {of.leader}"
     recovering = ", recovering" if of.leader_recovery_state is LeaderRecoveryState.RECOVERING else ""
-    return f"{leader} in {of.leader_epoch}, ISR {_ids(of.isr)}{_version(version, of.leader_epoch)}{recovering}"
+    return f"{leader} in {of.leader_epoch}, ISR {ids(of.isr)}{_version(version, of.leader_epoch)}{recovering}"
 
 
 def _version(version: int, leader_epoch: int) -> str:
@@ -173,7 +174,7 @@ def _written_in(controller_epoch: int, epoch: int) -> str:
 
 def _assignment(of: ReplicaAssignment) -> str:
     changes = {"adding": of.adding_replicas, "removing": of.removing_replicas}
-    return ", ".join([_ids(of.replicas), *(f"{word} {_ids(those)}" for word, those in changes.items() if those)])
+    return ", ".join([ids(of.replicas), *(f"{word} {ids(those)}" for word, those in changes.items() if those)])
 
 
 # What it sent.
@@ -186,7 +187,7 @@ def _requests(now: Observation) -> Iterator[str]:
     }
     everybody = set(now.state["live_broker_epochs"])
     for line, brokers in merged(said):
-        to = "all" if len(brokers) > 1 and set(brokers) == everybody else _ids(brokers)
+        to = "all" if len(brokers) > 1 and set(brokers) == everybody else ids(brokers)
         yield f"to {to}: {line}"
 
 
@@ -222,12 +223,12 @@ def _request(request: ControlRequest, broker: int, now: Observation) -> str:
             name = "LeaderAndIsr"
             parts = [_led(each, state) + (", new" if each.isNew else "") for each in states]
             if set(addresses) != {each.leader for each in states if each.leader >= 0}:
-                notes.append(f"with the addresses of {_ids(addresses)}")
+                notes.append(f"with the addresses of {ids(addresses)}")
         case UpdateMetadataRequest(partitionStates=metadata, liveBrokers=alive):
             name = "UpdateMetadata"
             parts = [_led(each, state) + _offline(each.offlineReplicas) for each in metadata]
             if set(alive) != set(state["live_broker_epochs"]):
-                notes.append(f"alive are {_ids(sorted(alive))}")
+                notes.append(f"alive are {ids(sorted(alive))}")
         case StopReplicaRequest(deletePartitions=delete_all, partitionStates=stops):
             name = "StopReplica"
             parts = [_stop(each) for each in stops]
@@ -253,7 +254,7 @@ def _led(each: LeaderAndIsrPartitionState | UpdateMetadataPartitionState, state:
 
 
 def _offline(replicas: Sequence[int]) -> str:
-    return f", {_ids(replicas)} offline" if replicas else ""
+    return f", {ids(replicas)} offline" if replicas else ""
 
 
 def _stop(each: StopReplicaPartitionState) -> str:
@@ -273,7 +274,7 @@ def _knowledge(before: State, state: State) -> Iterator[str]:
         epoch, version = state["epoch"]
         yield f"controller epoch {epoch}{_version(version, epoch)}"
     if before.get("live_broker_epochs") != state["live_broker_epochs"]:
-        yield f"alive: {_ids(sorted(state['live_broker_epochs']))}"
+        yield f"alive: {ids(sorted(state['live_broker_epochs']))}"
     was, assigned = before.get("partition_assignments", {}), state["partition_assignments"]
     yield from (f"{each} is assigned to {_assignment(assigned[each])}" for each in _changed(was, assigned))
     if gone := was.keys() - assigned.keys():
