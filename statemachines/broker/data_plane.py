@@ -184,11 +184,12 @@ class DataPlane:
             self._complete(partition)
 
     def checkpoint(self) -> None:
-        """Write the high watermarks. The file has the partitions that the broker hosts, and no others.
+        """Write the high watermarks. The file has the partitions that the broker hosts, and no others. A broker that
+        hosts none yet leaves the file as it is.
 
         [ReplicaManager.checkpointHighWatermarks]
         """
-        for partition, disk in self.disks.items():
+        for partition, disk in self.disks.items() if self._opened else ():
             offset = self.partitions[partition].log.high_watermark if partition in self._opened else 0
             self.disks[partition] = disk._replace(high_watermark=offset)
 
@@ -205,9 +206,7 @@ class DataPlane:
     def stopped(self) -> None:
         """The broker stops cleanly: all is written."""
         self.checkpoint()
-        for partition, disk in self.disks.items():
-            self.disks[partition] = disk.stopped(self.partitions[partition].log)
-        self.delayed_produces.forget()
+        self.left(lambda _: None)
 
     def reconfigure(self, topic: TopicName | None) -> None:
         """The configuration of a topic changes, or a default of all topics.

@@ -538,6 +538,20 @@ def test_a_broker_that_stops_cleanly_writes_its_high_watermark() -> None:
     assert logs(cluster)[1] == "[m0@0] 1/1"
 
 
+def test_a_broker_that_stops_before_it_hears_of_its_partitions_leaves_its_files() -> None:
+    cluster = with_topic()
+    cluster.produce("t", 0, "m0")
+    cluster.settle()
+    cluster.checkpoint(2)
+    cluster.crash(2)
+    broker = cluster.brokers[2]
+    before = broker.files
+    assert before["replication-offset-checkpoint"] == "0\n1\nt 0 1\n"
+    broker.start()
+    broker.stop(cleanly=True)
+    assert broker.files == before
+
+
 def test_a_replica_that_is_deleted_has_no_log() -> None:
     cluster = with_topic()
     cluster.produce("t", 0, "m0")

@@ -118,10 +118,6 @@ class Disk(NamedTuple):
         """
         return self._replace(records=log.records[:keep], epochs=log.epochs)
 
-    def stopped(self, log: UnifiedLog) -> Disk:
-        """The files after the broker has stopped cleanly: all is flushed, and the high watermark is written."""
-        return Disk(log.records, log.high_watermark, log.epochs)
-
     def loaded(self) -> UnifiedLog:
         """The log that a starting broker makes of it. The high watermark is read when it begins to lead or follow.
 
