@@ -61,7 +61,6 @@ from typing import Final, NamedTuple, Protocol
 from election.brokers import in_order
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition, PendingPartitionChange
-from statemachines.broker.in_sync_replicas import may_expire
 from statemachines.broker.replica_manager import ReplicaManager
 from statemachines.controller.alter_partition import (
     AlterPartitionData,
@@ -168,8 +167,7 @@ class AlterPartitionManager:
     def maybe_shrink_isr(self, partition: TopicPartition, out_of_sync: Collection[BrokerId]) -> bool:
         """Followers have fallen behind: propose that they leave the ISR.
 
-        Returns whether it is proposed: not if a change is under way, if none of them is in the ISR, or if the leader
-        cannot check for lagging replicas (`in_sync_replicas.may_expire`).
+        Returns whether it is proposed: not if a change is under way, or if none of them is in the ISR.
 
         Raises:
             ValueError: this broker does not lead, or is one of them; nothing has changed.
@@ -180,9 +178,6 @@ class AlterPartitionManager:
         state = hosted.state
         leaving = [each for each in out_of_sync if each in state.isr]
         if not isinstance(state, CommittedPartitionState) or not leaving:
-            return False
-        shrink_with_unassigned = self.replica_manager.design.shrink_with_unassigned
-        if not may_expire(state.isr, broker, hosted.assignment.replicas, shrink_with_unassigned):
             return False
         self._propose(partition, hosted.prepare_isr_shrink(broker, leaving))
         return True
@@ -321,10 +316,7 @@ class ZkAlterPartitionManager:
         return replica not in self.replica_manager.led(partition).state.isr
 
     def maybe_shrink_isr(self, partition: TopicPartition, out_of_sync: Collection[BrokerId]) -> IsrUpdate | None:
-        """Followers have fallen behind, and should leave the ISR.
-
-        None if none of them is in it, or the leader cannot check for lagging replicas
-        (`in_sync_replicas.may_expire`).
+        """Followers have fallen behind, and should leave the ISR; None if none of them is in it.
 
         Raises:
             ValueError: this broker does not lead, or is one of them; nothing has changed.
@@ -332,9 +324,7 @@ class ZkAlterPartitionManager:
         hosted, broker = self.replica_manager.led(partition), self.replica_manager.broker
         if broker in out_of_sync:
             raise ValueError(f"broker {broker} leads {partition}, and does not leave its ISR")
-        isr, shrink_with_unassigned = hosted.state.isr, self.replica_manager.design.shrink_with_unassigned
-        if not may_expire(isr, broker, hosted.assignment.replicas, shrink_with_unassigned):
-            return None
+        isr = hosted.state.isr
         left = tuple(each for each in isr if each not in out_of_sync)
         return None if left == isr else self._update(partition, left)
 

@@ -17,6 +17,7 @@ from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
 from statemachines.broker.alter_partition_manager import AlterPartitionManager, IsrUpdate, ZkAlterPartitionManager
 from statemachines.broker.data_plane import DataPlane, Settings
 from statemachines.broker.hosted_partition import Changes, CommittedPartitionState, HostedPartitions, InMemoryReplicas
+from statemachines.broker.in_sync_replicas import may_expire
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.broker.kafka_server import (
     CONTROLLED_SHUTDOWN_MAX_RETRIES,
@@ -255,8 +256,15 @@ class Broker:
             self._changed(partition, (replica,), leader_epoch)
 
     def shrink_isrs(self) -> None:
-        """The task that removes replicas from ISRs that have lagged behind for too long [maybeShrinkIsr]."""
+        """The task that removes replicas from ISRs that have lagged behind for too long [maybeShrinkIsr].
+
+        A failure ends it before it has looked at all partitions.
+        """
+        shrink_with_unassigned = self.design.shrink_with_unassigned
         for partition, lagging in self.data_plane.out_of_sync():
+            hosted = self.replica_manager.led(partition)
+            if not may_expire(hosted.state.isr, self.broker, hosted.assignment.replicas, shrink_with_unassigned):
+                return
             if isinstance(self.isr_changes, AlterPartitionManager):
                 self.isr_changes.maybe_shrink_isr(partition, lagging)
             else:

@@ -104,6 +104,8 @@ class Partition(NamedTuple):
     """The LEO when the broker began to lead in this epoch; None if it does not lead."""
     followers: tuple[RemoteReplica, ...] = ()
     """The other replicas, if the broker leads."""
+    unassigned: tuple[RemoteReplica, ...] = ()
+    """The members of the ISR that are no replicas, if the broker leads: as a reassignment leaves them for a while."""
     default_changes: int = 0
     """How often a default has changed since the log took its topic's configuration over."""
 
@@ -129,12 +131,14 @@ class Partition(NamedTuple):
             for each in hosted.assignment.replicas
             if each != its.broker
         )
-        led = self._replace(log=log, epoch_start=log.end_offset, followers=followers)
+        others = sorted({*hosted.state.isr} - {its.broker, *hosted.assignment.replicas})
+        unassigned = tuple(known.get(each, RemoteReplica(each)) for each in others)
+        led = self._replace(log=log, epoch_start=log.end_offset, followers=followers, unassigned=unassigned)
         return led.advance_high_watermark(hosted, its)
 
     def make_follower(self) -> Partition:
         """The broker follows, or has no leader to follow."""
-        return self._replace(epoch_start=None, followers=())
+        return self._replace(epoch_start=None, followers=(), unassigned=())
 
     # What a leader does.
 
@@ -256,13 +260,16 @@ class Partition(NamedTuple):
 
     def out_of_sync(self, hosted: HostedPartition, its: Environment) -> tuple[BrokerId, ...]:
         """The members of the ISR that have lagged behind for too long [getOutOfSyncReplicas]."""
-        longest, may_idle = its.design.replica_lag_time_max_ms, its.design.members_may_idle
-        members = (each for each in self.followers if each.broker in hosted.state.isr)
-        return tuple(
-            each.broker
-            for each in members
-            if must_leave(each.end_offset, self.log.end_offset, each.lags(its.now, longest), may_idle)
-        )
+        design, isr, log_end = its.design, hosted.state.isr, self.log.end_offset
+
+        def has_lagged(replica: RemoteReplica) -> bool:
+            if design.drop_unassigned and replica in self.unassigned:
+                return True
+            lags = replica.lags(its.now, design.replica_lag_time_max_ms)
+            return must_leave(replica.end_offset, log_end, lags, design.members_may_idle)
+
+        members = (each for each in (*self.followers, *self.unassigned) if each.broker in isr)
+        return tuple(each.broker for each in members if has_lagged(each))
 
     def _refusal(self, hosted: HostedPartition, its: Environment, current: int | None) -> Errors | None:
         """Why a follower gets no answer [localLogWithEpochOrThrow]."""

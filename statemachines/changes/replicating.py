@@ -73,6 +73,17 @@ class ReplicationDesign(Releases):
             Line("2.1.0", "Partition.scala", "getOutOfSyncReplicas", 676),
         ),
     )
+    drop_unassigned = since(
+        "2.4.0",
+        "A member of the ISR that is none of the replicas has lagged for too long; before, when it has",
+        "KAFKA-9672",
+        compared=DATA_PLANE,
+        by_source=(
+            Line("2.3.1", "Partition.scala", "getOutOfSyncReplicas", 690),
+            Line("2.4.0", "Partition.scala", "isFollowerOutOfSync", 875),
+            Line("3.0.0", "Partition.scala", "isFollowerOutOfSync", 952),
+        ),
+    )
     replica_lag_time_max_ms = KafkaChange(
         sentence="How long a member of the ISR may lag behind, by default, in milliseconds",
         before=10_000,

@@ -230,7 +230,26 @@ def rounds(follower: int, leader: int, count: int = 1) -> list[Command]:
 
 EVERYONE = (1, 2, 3)
 STARTED = [command("start", broker=broker) for broker in EVERYONE]
+UNASSIGNED: Mapping[str, Any] = {"leader": 1, "isr": [1, 2], "controller_epoch": 1, "replicas": [1], "live": [1, 2]}
+UNASSIGNED_MEMBER = Case(  # KAFKA-9672: a reassignment has removed broker 2, and the ISR still has it
+    brokers=2,
+    commands=[
+        *STARTED[:2],
+        *lead(1, 0, (1, 2), (1, 2), (1, 2)),
+        *rounds(2, 1, 2),
+        command("leader_and_isr", broker=1, leader_epoch=1, partition_epoch=5, **UNASSIGNED),
+        command("zk", leader=1, leader_epoch=1, isr=[1, 2], controller_epoch=1, version=5),
+        command("append", broker=1, value="m0", acks=-1),
+        command("shrink", broker=1),
+        command("advance", milliseconds=11),
+        command("shrink", broker=1),
+        command("leader_and_isr", broker=1, leader_epoch=2, partition_epoch=9, **UNASSIGNED),
+        command("zk", leader=1, leader_epoch=2, isr=[1, 2], controller_epoch=1, version=9),
+        command("shrink", broker=1),
+    ],
+)
 STORIES: Mapping[str, tuple[str, Case]] = {
+    "drop_unassigned": ("3.9.1", UNASSIGNED_MEMBER),
     "wait_for_eligible_only": (  # broker 2 is caught up, and not alive as far as the leader knows
         "3.9.1",
         Case(
@@ -349,7 +368,7 @@ STOPS_AT_ONCE = Case(
 def test_stories_of_every_release_equal_kafkas(release: str) -> None:
     """Among them K11: a leader that missed an epoch acknowledges what its follower has cut."""
     with of_each_release(_data_plane) as kafka:
-        cases: Stepped = [*kafka(release).of([K11, STOPS_AT_ONCE])]
+        cases: Stepped = [*kafka(release).of([K11, STOPS_AT_ONCE, UNASSIGNED_MEMBER])]
     compare(cases, release)
     brokers = cases[0][1][-1].state["brokers"]
     assert brokers["1"]["completed"] == [["m0", 0, "NONE"]]

@@ -300,16 +300,6 @@ def test_since_3_3_dead_brokers_do_not_join() -> None:
     assert proposed == [True, False]
 
 
-@pytest.mark.parametrize(("release", "proposed"), [("2.7", False), ("2.8", False), ("3.0", True)])
-def test_lagging_members_leave_beside_an_unassigned_member(release: str, proposed: bool) -> None:
-    """Broker 3 is not among the replicas that the leader knows; until 2.8 the leader cannot check. [KAFKA-9672]"""
-    leader = Leader(release=release)
-    assert leader.manager.maybe_expand_isr(T0, 3)
-    leader.send()
-    leader.hear(altered(1, 2, 3))
-    assert leader.manager.maybe_shrink_isr(T0, [2]) is proposed
-
-
 def test_unchanged_isrs_are_not_proposed() -> None:
     """A replica that is already a member joins, and one that was not a member leaves."""
     leader = Leader()

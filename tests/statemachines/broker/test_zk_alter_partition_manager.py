@@ -148,14 +148,6 @@ def test_other_zookeeper_errors_end_the_change(code: Code) -> None:
     assert leader.manager.isr_change_notification() is None
 
 
-@pytest.mark.parametrize(("release", "written"), [("2.3", True), ("2.4", False), ("2.6", False)])
-def test_lagging_members_leave_beside_an_unassigned_member(release: str, written: bool) -> None:
-    """Broker 3 is not among the replicas that the leader knows; since 2.4 the leader cannot check. [KAFKA-9672]"""
-    leader = Leader(release=release, replicas=(1, 2))
-    leader.drive(leader.manager.maybe_expand_isr(T0, 3))
-    assert (leader.manager.maybe_shrink_isr(T0, [2]) is not None) is written
-
-
 def test_unchanged_isrs_are_not_written() -> None:
     """A replica that is already a member joins, and one that was not a member leaves."""
     leader = Leader()
