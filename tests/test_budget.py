@@ -27,7 +27,7 @@ BUDGET: Final = {
     "spec/testing": 942,
     "spec/what_if": 3_799,
     "statemachines": 2_805,
-    "statemachines/broker": 4_016,
+    "statemachines/broker": 4_024,
     "statemachines/changes": 1_789,
     "statemachines/controller": 9_859,
     "statemachines/drawing": 756,

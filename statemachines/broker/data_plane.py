@@ -310,6 +310,8 @@ class DataPlane:
         if not isinstance(asked, FetchPartition) or partition not in self.partitions:
             return answer
         assert isinstance(answer, FetchedPartition)
+        if not self._is_noticed(answer):
+            return answer
         before = self.partitions[partition]
         after = before.learns(replica, asked, answer, self._environment_of_fetches())
         if after is not before:
@@ -324,6 +326,10 @@ class DataPlane:
             self.advance(partition)
             raised = self.partitions[partition].log.high_watermark
         return answer._replace(high_watermark=raised) if self.design.answer_after_advance else answer
+
+    def _is_noticed(self, answer: FetchedPartition) -> bool:
+        """Whether the fetch counts for the leader: until 2.8.0 also one that finds the logs diverging."""
+        return answer.diverging_epoch is None or not self.design.skip_diverging_fetch
 
     @staticmethod
     def _knows_another_end(before: Partition, after: Partition, replica: BrokerId) -> bool:
@@ -493,6 +499,8 @@ class DataPlane:
         if partition not in self.partitions:
             return False
         assert isinstance(answer, FetchedPartition)
+        if not self._is_noticed(answer):
+            return False
         before = self.partitions[partition]
         after = before.learns(replica, asked, answer, self._environment_of_fetches())
         if after is not before:

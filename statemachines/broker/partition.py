@@ -195,10 +195,10 @@ class Partition(NamedTuple):
     def learns(self, replica: BrokerId, asked: FetchPartition, read: FetchedPartition, its: Environment) -> Partition:
         """The leader has answered a fetch, and knows the follower's LEO [updateFollowerFetchState].
 
-        Until 2.8.0 it learns from an answer that logs diverge, too. Until 2.3 it forgets the LEO after an error.
+        Until 2.3 it forgets the LEO after an error.
         """
         known = self.follower(replica)
-        if known is None or (read.diverging_epoch is not None and its.design.skip_diverging_fetch):
+        if known is None:
             return self
         if read.error is Errors.NONE:
             now = known.fetched(asked.fetch_offset, self.log.end_offset, its.now)

@@ -362,13 +362,28 @@ STOPS_AT_ONCE = Case(
     ],
 )
 
+DIVERGING = Case(
+    brokers=2,
+    commands=[
+        *STARTED[:2],
+        *lead(1, 0, (1, 2), (1, 2), (1, 2)),
+        command("append", broker=1, value="m0", acks=1),
+        *rounds(2, 1, 3),
+        *lead(1, 1, (1,), (1,), (1, 2)),
+        *lead(2, 2, (2,), (2,), (1, 2)),
+        *lead(1, 3, (1, 2), (1,), (1, 2)),  # broker 1 knows that 2 has m0, and 2 has noted the epoch 2
+        command("zk", leader=1, leader_epoch=3, isr=[1], controller_epoch=1, version=10),
+        *rounds(2, 1, 3),
+    ],
+)
+
 
 @pytest.mark.long
 @pytest.mark.parametrize("release", RELEASES)
 def test_stories_of_every_release_equal_kafkas(release: str) -> None:
     """Among them K11: a leader that missed an epoch acknowledges what its follower has cut."""
     with of_each_release(_data_plane) as kafka:
-        cases: Stepped = [*kafka(release).of([K11, STOPS_AT_ONCE, UNASSIGNED_MEMBER])]
+        cases: Stepped = [*kafka(release).of([K11, STOPS_AT_ONCE, UNASSIGNED_MEMBER, DIVERGING])]
     compare(cases, release)
     brokers = cases[0][1][-1].state["brokers"]
     assert brokers["1"]["completed"] == [["m0", 0, "NONE"]]
