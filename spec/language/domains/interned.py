@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from spec.language.domains.base import Domain, Slot
 from spec.language.domains.collections import Subset
 from spec.language.domains.records import FrozenMapping, require_plain_reading
-from spec.language.errors import OutOfDomain, SpecificationError
+from spec.language.errors import OutOfDomain, SpecificationError, safe_repr
 from spec.language.identity import is_same_value
 
 T = TypeVar("T")
@@ -38,31 +38,34 @@ class InternedDomain(Domain[T]):
     size = BASE**DIGITS - 1  # fewer than there are rows of digits: no engine may make up a row
 
     def __init__(self, first: T):
-        value, self._first = _canonical(first)
+        value, text = _canonical(first)
         self.values: dict[int, T] = {0: value}
         """The values met so far, by number."""
-        self._texts = {0: self._first}
-        self._numbers: dict[Any, tuple[Any, int]] = {}
+        self._texts = {0: text}
+        self._numbers: dict[Any, tuple[Any, int]] = {value: (value, 0)}
 
     def rank(self, value: Any) -> int:
         try:
             met, number = self._numbers[value]
-            if met is value or is_same_value(met, value):
-                return number
         except (KeyError, TypeError):
-            pass
-        return self._meet(value)
+            return self._meet(value)
+        return number if met is value or is_same_value(met, value) else self._meet(value)
 
     def _meet(self, value: Any) -> int:
         canonical, text = _canonical(value)
-        number = 0 if text == self._first else self._number_of(text)
+        number = 0 if text == self._texts[0] else self._number_of(text)
         if self._texts.setdefault(number, text) != text:
             raise SpecificationError(
                 f"two interned values have the same number, which happens to one pair in 10^12: {text} and "
                 f"{self._texts[number]}; another name for a part of one of them helps"
             )
         self.values.setdefault(number, canonical)
-        self._numbers[value] = value, number
+        met, other = self._numbers.setdefault(canonical, (canonical, number))
+        if other != number:
+            raise SpecificationError(
+                f"interned {safe_repr(value)} equals {safe_repr(met)} in Python, and is another value: {text} and "
+                f"{self._texts[other]}"
+            )
         return number
 
     def _number_of(self, text: str) -> int:

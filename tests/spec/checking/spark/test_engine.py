@@ -64,6 +64,7 @@ def comparable(found: Exploration) -> dict[str, Any]:
         "levels": [each[:4] for each in found.levels],
         "coverage": [(each.enabled, each.taken, each.changing, each.bounded) for each in found.coverage],
         "new states": sum(each.new_states for each in found.coverage),
+        "interned": found.interned,
         "discoveries": {
             number: (each.length, each.path[0], list(each.path[1])) for number, each in found.discoveries.items()
         },
