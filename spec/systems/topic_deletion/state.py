@@ -222,11 +222,6 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
         ]
 
     @property
-    def replicas_by_broker(self) -> Domain[tuple[PartitionAndReplica, ...]]:
-        """Some replicas, in the order of a controller that iterates over brokers."""
-        return in_order(sorted(self.replicas, key=lambda each: (each.replica, each.topic_partition)))
-
-    @property
     def initial_partitions(self) -> Mapping[TopicPartition, ReplicaAssignment]:
         """The partitions of the topic when it is created."""
         return dict(list(self.assignments.items())[: self.partitions])

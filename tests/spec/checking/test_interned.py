@@ -90,13 +90,6 @@ def test_the_local_engine_agrees_with_the_reference(workers: int, bounds: dict[s
     )
 
 
-@pytest.mark.spark
-def test_spark_jobs_agree_with_the_reference(session: Any) -> None:
-    """Each level is a job: workers tell each other of values."""
-    engine = SparkEngine(session=session, driver_level=0)
-    assert explored(engine, Errands(), keep_going=True) == explored(ReferenceEngine(), Errands(), keep_going=True)
-
-
 def test_other_numbers_give_the_same_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     """And paths of the same lengths."""
 

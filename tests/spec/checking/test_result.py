@@ -42,6 +42,7 @@ KINDS: dict[str, Any] = {
     "distinct_states": int,
     "generated_states": int,
     "depth": int,
+    "interned": dict,
     "seconds": NUMBER,
     "compile_seconds": NUMBER,
     "states_per_second": int,
@@ -140,6 +141,7 @@ def test_a_result_by_hand() -> None:
         "distinct_states": 6,
         "generated_states": 1 + 2 + 4,
         "depth": 3,
+        "interned": {},
         "bytes_per_state": None,
         "properties": [
             {"name": "type_ok", "kind": "invariant", "verdict": "undecided", "length": None},

@@ -178,6 +178,7 @@ def by_jobs(session: SparkSession) -> Explore:
 
 BY_JOBS: list[Any] = [
     ("several broken", {"keep_going": True, "max_depth": 4}),
+    ("interned values", {"keep_going": True, "max_depth": 3}),
     pytest.param("a step that changes nothing breaks it", {"keep_going": True}, marks=pytest.mark.long),
 ]
 """Findings of every kind, and a bound. A level costs a second here; `make long-spark` runs every toy."""
