@@ -11,9 +11,8 @@ A finished change is also kept, if the controller goes change by change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any, NamedTuple, TypeAlias
 
 from spec.language import (
@@ -47,16 +46,6 @@ class Following(NamedTuple):
     """The call that takes the result of the change."""
     calls: Calls = ()
     """The calls after it."""
-
-
-def in_order(values: Iterable[Any]) -> Domain[tuple[Any, ...]]:
-    """Every tuple of some of these values, none twice, in their order; the empty one first.
-
-    >>> list(in_order("ab"))
-    [(), ('a',), ('b',), ('a', 'b')]
-    """
-    all_of_them = tuple(values)
-    return one_of(*(some for length in range(len(all_of_them) + 1) for some in combinations(all_of_them, length)))
 
 
 class EventThread(State):

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
-from itertools import chain
+from itertools import chain, combinations
 from typing import Annotated, Any, Final
 
 from spec.by_release import ByRelease
 from spec.language import (
-    Domain,
     Partial,
     Size,
     constant,
@@ -21,7 +20,6 @@ from spec.language import (
     switches,
     variable,
 )
-from spec.parts.event_thread import in_order
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
@@ -249,8 +247,12 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
     @property
     def more_nodes(self) -> Collection[Znodes]:
         """The topic's node, and the node that requests its deletion."""
-        some = in_order(self.assignments) if self.partition_additions else (tuple(self.assignments),)
-        data = [TopicAssignment.encode({each: self.assignments[each] for each in partitions}) for partitions in some]
+        keep = self.assignments
+        some = chain.from_iterable(combinations(keep, length) for length in range(len(keep) + 1))
+        data = [
+            TopicAssignment.encode({each: keep[each] for each in partitions})
+            for partitions in (some if self.partition_additions else [tuple(keep)])
+        ]
         return (
             Znodes(TOPIC_PATH, data=data, version=left_out(), children=subset_of(("partitions",))),
             Znodes("/admin"),
