@@ -100,6 +100,10 @@ class InternedDomain(Domain[T]):
     def __str__(self) -> str:
         return ANY
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the values met: a run is the same run whatever its process has met."""
+        return InternedDomain, (self.values[0],)
+
 
 def has_interned_part(domain: Domain[Any]) -> bool:
     """Whether a part of a domain's values is interned."""

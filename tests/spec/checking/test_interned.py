@@ -14,11 +14,13 @@ from typing import Any, NamedTuple
 import pytest
 
 from spec.checking import check
-from spec.checking.exploration import Engine
+from spec.checking.exploration import Engine, Options
 from spec.checking.local import LocalEngine
+from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
 from spec.checking.runs.dataframes import states_of_run
 from spec.checking.runs.interned_values import as_json, from_json
+from spec.checking.runs.run_identity import identity_of
 from spec.checking.spark import SparkEngine
 from spec.language import (
     Domain,
@@ -48,7 +50,6 @@ DYING = """
 import os, signal, sys
 from pathlib import Path
 from spec.checking import check
-from spec.checking.exploration import Engine
 from spec.checking.local import LocalEngine
 from spec.checking.runs import rundir
 from tests.spec.toys import Errands
@@ -122,6 +123,15 @@ def test_a_killed_run_is_resumed(resume: str, tmp_path: Path) -> None:
     found, expected = (check(Errands(), keep_going=True, engine=each) for each in (engines[resume], "reference"))
     assert (found.interned, found.distinct_states) == (OCCUR, expected.distinct_states)
     assert [each.to_json() for each in found.counterexamples] == [each.to_json() for each in expected.counterexamples]
+
+
+def test_a_run_is_the_same_whatever_was_met() -> None:
+    """Else it could not be resumed after a part that another engine explored."""
+    model, options = Model(Errands()), Options((0,))
+    before = identity_of(model, options)
+    assert before["ranges"], "the specification is no part of the project"
+    ReferenceEngine().explore(model, options, lambda statistics: None)
+    assert identity_of(model, options) == before
 
 
 def test_a_kept_run_has_the_values_as_text(tmp_path: Path) -> None:
