@@ -123,6 +123,7 @@ def test_a_result_by_hand() -> None:
         "release": "1.0",
         "leaves_out": "Everything else to count.",
         "bounds": {"max_states": None, "max_depth": 9},
+        "interned": {},
         "symmetry": False,
         "compared": None,
         "accept_vacuous": [],
@@ -141,7 +142,6 @@ def test_a_result_by_hand() -> None:
         "distinct_states": 6,
         "generated_states": 1 + 2 + 4,
         "depth": 3,
-        "interned": {},
         "bytes_per_state": None,
         "properties": [
             {"name": "type_ok", "kind": "invariant", "verdict": "undecided", "length": None},
