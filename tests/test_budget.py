@@ -25,7 +25,7 @@ BUDGET: Final = {
     "spec/scenarios": 346,
     "spec/systems": 6_593,
     "spec/testing": 942,
-    "spec/what_if": 3_799,
+    "spec/what_if": 3_791,
     "statemachines": 2_805,
     "statemachines/broker": 4_024,
     "statemachines/changes": 1_789,
