@@ -34,6 +34,8 @@ class PinnedInstance:
     orbits: int | None = None
     """Distinct states under symmetry; None if its brokers are not interchangeable."""
     broken: Mapping[str, int] = field(default_factory=dict)
+    interned: Mapping[str, int] = field(default_factory=dict)
+    """By variable, how many values of an `interned` one occur."""
 
     def specification(self) -> Specification:
         """The system under its constants."""
@@ -61,6 +63,7 @@ class PinnedInstance:
             "generated_states": self.generated_states,
             "depth": self.depth,
             "broken": dict(self.broken),
+            "interned": dict(self.interned),
         }
 
 
@@ -72,6 +75,7 @@ def figures_of(result: Result) -> dict[str, Any]:
         "generated_states": result.generated_states,
         "depth": result.depth,
         "broken": {each.name: each.length for each in result.properties if each.verdict == "violated"},
+        "interned": dict(result.interned),
     }
 
 

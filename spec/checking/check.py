@@ -213,6 +213,7 @@ def _result(
         levels=tuple(
             LevelResult(each.depth, each.queue, each.distinct, each.generated, each.seconds) for each in found.levels
         ),
+        interned=found.interned,
         jobs=found.jobs,
         advice=found.advice,
         opaque_rules=tuple(sorted(model.opaque_rules)),

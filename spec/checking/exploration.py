@@ -129,6 +129,8 @@ class Exploration:
     of the paths."""
     learned: Mapping[str, LearnedRule] = field(default_factory=dict)
     """By name of the action or property, the learning of an engine that learns."""
+    interned: Mapping[str, int] = field(default_factory=dict)
+    """By cell, how many interned values occur in the states."""
     jobs: Jobs | None = None
     """For the whole run, including the part before it was resumed. None for another engine, unless it continued a
     run in which a Spark job had expanded a level."""

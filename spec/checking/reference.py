@@ -23,6 +23,7 @@ from spec.checking.exploration import (
 )
 from spec.checking.machine.memory import MB, Budget, OutOfMemory, room_to_grow
 from spec.checking.model import DEADLOCK, TYPE_OK, EvaluationFailed, Model, Path
+from spec.checking.runs.interned_values import OccurringValues
 from spec.checking.symmetry.reduction import Symmetry
 from spec.checking.traces.paths import failing_along
 from spec.language.state import Values
@@ -104,6 +105,7 @@ class _Search:
         self.coverage = tuple(Coverage() for _ in model.actions)
         self.discoveries: dict[int, Discovery] = {}
         self.levels: list[Statistics] = []
+        self.interned = OccurringValues(model.layout)
         self.started = time.perf_counter()
         self.look_again = self.started + OFTEN
         self.last_complete: Exploration = self.report("interrupted")
@@ -117,6 +119,7 @@ class _Search:
             self.judge_states(level)
             self.last_complete = self.report("interrupted", len(level))
             self.levels.append(self.last_complete.statistics)
+            self.interned.in_values(level)
             self.on_progress(self.last_complete.statistics)
             if ended := self.ended(level):
                 return self.report(ended, len(level))
@@ -246,7 +249,8 @@ class _Search:
         return Statistics(self.depth, self.generated, len(self.reached), queue, seconds)
 
     def with_levels(self, found: Exploration) -> Exploration:
-        return replace(found, levels=tuple(self.levels[: found.statistics.depth]))
+        depth = found.statistics.depth
+        return replace(found, levels=tuple(self.levels[:depth]), interned=self.interned.counts(depth))
 
     def so_far(self) -> SoFar:
         return SoFar(self.with_levels(self.last_complete), self.reached, self.symmetry)

@@ -381,6 +381,8 @@ class Result(BaseResult):
     mark where the system may end. Others have `==` in place of `=`."""
     levels: tuple[LevelResult, ...] = ()
     """The figures of each level."""
+    interned: Mapping[str, int] = field(default_factory=dict)
+    """By variable, how many values of an `interned` one occur."""
     jobs: Jobs | None = None
     """How much Spark did in jobs; see `Exploration.jobs`."""
     folds: str = ""
@@ -405,6 +407,9 @@ class Result(BaseResult):
             yield labelled("symmetry", self.compared)
         if self.folds:
             yield labelled("folds", self.folds)
+        if self.interned:
+            each = ", ".join(f"{_counted(number, 'value')} of {name}" for name, number in self.interned.items())
+            yield labelled("interned", each)
         if self.jobs is not None:
             yield Line("  ", _by_jobs(self.jobs))
         if self.advice:
@@ -447,6 +452,7 @@ class Result(BaseResult):
             "distinct_states": self.distinct_states,
             "generated_states": self.generated_states,
             "depth": self.depth,
+            "interned": dict(self.interned),
             "seconds": round(self.seconds, 3),
             "compile_seconds": round(self.compile_seconds, 3),
             "states_per_second": self.states_per_second,

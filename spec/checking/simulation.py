@@ -136,6 +136,7 @@ class Simulation(BaseResult):
             "distinct_states": None,
             "generated_states": tally.runs + tally.steps,
             "depth": None,
+            "interned": None,
             "seconds": round(self.seconds, 3),
             "compile_seconds": round(self.compile_seconds, 3),
             "states_per_second": None,

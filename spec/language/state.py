@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, get_origin
 from spec.language.allowed_values import counted, within
 from spec.language.cells import WORD, Cell, CellRow, MappingVariable, SlotPlace, Variable, key_in_brackets
 from spec.language.domains import Domain, MappingDomain
+from spec.language.domains.interned import has_interned_part
 from spec.language.errors import SpecificationError, safe_repr
 from spec.language.sizes import name_of, types_in
 from spec.language.words import Body, Declared
@@ -61,6 +62,10 @@ class Layout:
         self.cells: list[Cell] = []
         first = 0
         for name, domain in cells:
+            if has_interned_part(domain):
+                raise SpecificationError(
+                    f"variable {name}: interned(...) is the domain of a whole variable, or of all values of a Total"
+                )
             following = first + len(domain.slots)
             self.first_slot.append(first)
             self.cells.append(Cell(name, domain, self.slots[first:following], self.words))

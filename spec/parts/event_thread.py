@@ -1,20 +1,9 @@
 """A controller's current event, as a part: the variables that keep the rest of the event.
 
 The rest of an event is a value, `EventWaiting`: the awaited result, and a stack of calls (decision 0024). The part
-gives its size. Each part of a controller lists the stacks that its events may leave, as rows of `Frame`s, and a
-system combines them (`stack_frames_of`). A frame stands for calls of a method, a call for itself. If a row may be
-left, so may each end of the row. The possible arguments of a frame's calls follow from the annotations of its
-method's parameters:
+has the sizes of the changes that may wait. The calls are interned: nobody lists the stacks that may remain.
 
-    broker: BrokerId                        a broker
-    partitions: Sequence[TopicPartition]    partitions, none twice, in their order; likewise for Iterable, tuple
-    following: Call                         the frame's own argument
-    strategy: ... = None                    omitted, unless the frame gives its size
-
-    A frame can narrow each of them, and a system can narrow those of a frame. `type_ok` finds a missing stack when an
-    event leaves it.
-
-    A finished change is also kept, if the controller goes change by change.
+A finished change is also kept, if the controller goes change by change.
 
     Left out: the reply to the caller that queued the event; requests to brokers that cannot be sent, so that no event
     makes the cluster elect another controller.
@@ -22,11 +11,9 @@ method's parameters:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from inspect import Parameter, signature
-from itertools import combinations
-from typing import Any, TypeAlias, get_args, get_origin
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeAlias
 
 from spec.language import (
     Domain,
@@ -34,22 +21,16 @@ from spec.language import (
     Part,
     Queue,
     Size,
-    SpecificationError,
     State,
     Tag,
-    either,
+    interned,
     one_of,
     optional,
     picture,
-    possibly_empty,
-    record,
-    tuple_of,
     variable,
 )
-from spec.language.sizes import types_in
 from statemachines.controller.alter_partition import AlteringPartitions
-from statemachines.controller.calls import Await, Call, Calls, EventWaiting, Frame, StackFrames
-from statemachines.controller.event_driver import EventDriver
+from statemachines.controller.calls import Await, Call, Calls, EventWaiting
 from statemachines.controller.partition_state_machine import PartitionStateChange
 from statemachines.controller.replica_state_machine import ReplicaStateChange
 from statemachines.controller.state_change import ChangeDone
@@ -58,19 +39,13 @@ WaitingChange: TypeAlias = PartitionStateChange | ReplicaStateChange | AlteringP
 """The changes of an event that may wait for ZooKeeper."""
 
 
-def stack_frames_of(*parts: type[EventDriver]) -> StackFrames:
-    """The stacks that the events of these parts of a controller may leave."""
-    return tuple(row for part in parts for row in part.STACK_FRAMES)
+class Following(NamedTuple):
+    """What an event does after its change."""
 
-
-def in_order(values: Iterable[Any]) -> Domain[tuple[Any, ...]]:
-    """Every tuple of some of these values, none twice, in their order; the empty one first.
-
-    >>> list(in_order("ab"))
-    [(), ('a',), ('b',), ('a', 'b')]
-    """
-    all_of_them = tuple(values)
-    return one_of(*(some for length in range(len(all_of_them) + 1) for some in combinations(all_of_them, length)))
+    then: Call | None = None
+    """The call that takes the result of the change."""
+    calls: Calls = ()
+    """The calls after it."""
 
 
 class EventThread(State):
@@ -86,8 +61,7 @@ class EventThread(State):
         "A leader's request to change an ISR that waits for ZooKeeper.", of=lambda self: self.isr_change_or_none
     )
     change_done: ChangeDone | None = variable("A finished change, after which the event goes on.")
-    next_call: Call | None = variable("The call that takes the result of the change.", of=lambda self: self.following)
-    calls: Calls = variable("The calls after it.", of=lambda self: self.following_stacks)
+    following: Following = variable("The calls after the change.", of=lambda self: interned(Following()))
 
     @property
     def waiting(self) -> WaitingChange | None:
@@ -103,19 +77,13 @@ class EventThreadPart(Part[EventThread]):
         type_sizes: the sizes of the types in it, as the system has them.
         partition_change_domain: every change of partitions that may wait.
         replica_change_domain: every change of replicas that may wait.
-        resume_frames: the calls that may take the awaited result.
-        stack_frames: the stacks of calls that may follow, also by their ends or not at all.
         isr_change_domain: every request of a leader that may wait; None if no request of a leader waits.
-        narrowed_arguments: by method and argument, the sizes that are narrower in this system.
     """
 
     type_sizes: Mapping[Any, Size]
     partition_change_domain: Domain[PartitionStateChange]
     replica_change_domain: Domain[ReplicaStateChange]
-    resume_frames: Collection[Frame | Call]
-    stack_frames: Collection[tuple[Frame | Call, ...]]
     isr_change_domain: Domain[AlteringPartitions] | None = None
-    narrowed_arguments: Mapping[Callable[..., Any], Mapping[str, Size]] = field(default_factory=dict)
 
     def sizes(self) -> Mapping[Any, Size]:
         """As in the system."""
@@ -126,7 +94,7 @@ class EventThreadPart(Part[EventThread]):
     def event_waiting(self, s: EventThread) -> EventWaiting | None:
         """The rest of the event; None if there is no event."""
         what = s.waiting or s.change_done
-        return None if what is None else EventWaiting(Await(what, s.next_call), s.calls)
+        return None if what is None else EventWaiting(Await(what, s.following.then), s.following.calls)
 
     def wait(self, s: EventThread, change: WaitingChange) -> None:
         """A change goes on, and waits again."""
@@ -156,11 +124,7 @@ class EventThreadPart(Part[EventThread]):
             s.isr_change = altering
         if over is not None or s.change_done is not None:
             s.change_done = over
-        then, calls = (None, ()) if left is None else (left.awaits.then, left.calls)
-        if then != s.next_call:
-            s.next_call = then
-        if calls != s.calls:
-            s.calls = calls
+        s.following = Following() if left is None else Following(left.awaits.then, left.calls)
 
     @picture
     def event(self, s: EventThread) -> Queue:
@@ -177,62 +141,7 @@ class EventThreadPart(Part[EventThread]):
         named = [Tag(each.method.lstrip("_"), note=str(each)) for each in calls if isinstance(each, Call)]
         return Queue([waits, *named])
 
-    # Sizes.
-
     @property
     def isr_change_or_none(self) -> Domain[AlteringPartitions | None]:
         """Every request of a leader that may wait, and None."""
         return one_of(None) if self.isr_change_domain is None else optional(self.isr_change_domain)
-
-    @property
-    def following(self) -> Domain[Call | None]:
-        """Every call that may take the awaited result, and None."""
-        return optional(either(*map(self.calls_of, self.resume_frames)))
-
-    @property
-    def following_stacks(self) -> Domain[tuple[Call, ...]]:
-        """Every stack of calls that may remain. A change that goes on reads only whether one does."""
-        calls: dict[tuple[Frame | Call, ...], None] = {}
-        frames: list[tuple[Frame | Call, ...]] = []
-        for row in self.stack_frames:
-            for end in (row[at:] for at in range(len(row))):
-                if all(isinstance(each, Call) for each in end):
-                    calls[end] = None
-                elif end not in frames:
-                    frames.append(end)
-        return possibly_empty(either(tuple(calls), *(tuple_of(*map(self.calls_of, end)) for end in frames)))
-
-    def calls_of(self, frame: Frame | Call) -> Domain[Call]:
-        """Every call of a frame.
-
-        Raises:
-            SpecificationError: a narrowed argument does not exist in its method.
-        """
-        if isinstance(frame, Call):
-            return one_of(frame)
-        _, *parameters = signature(frame.method).parameters.values()
-        if frame.takes_answer:
-            del parameters[0]
-        name, narrowed = frame.method.__name__, {**frame.arguments, **self.narrowed_arguments.get(frame.method, {})}
-        unknown = narrowed.keys() - {parameter.name for parameter in parameters}
-        if unknown:
-            raise SpecificationError(f"{name} has no argument {', '.join(sorted(unknown))}")
-        types = types_in(frame.method)
-        arguments = tuple_of(
-            *(
-                self.argument(types[parameter.name], narrowed.get(parameter.name))
-                for parameter in parameters
-                if parameter.default is Parameter.empty or parameter.name in narrowed
-            )
-        )
-        return record(Call, method=(name,), arguments=arguments, runs_after=(frame.runs_after,))
-
-    def argument(self, type_: Any, narrowed: Size | Frame | None) -> Size:
-        """The size of an argument."""
-        if isinstance(narrowed, Frame):
-            return self.calls_of(narrowed)
-        if narrowed is not None:
-            return narrowed
-        if get_origin(type_) in {Sequence, Iterable, Collection} or get_args(type_)[-1:] == (...,):
-            return in_order(self.domain_of(get_args(type_)[0]))
-        return self.domain_of(type_)

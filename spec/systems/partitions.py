@@ -8,7 +8,6 @@ from typing import Any, Concatenate, ParamSpec
 from election.ids import BrokerId
 from spec.by_release import ByRelease
 from spec.language import (
-    Size,
     Step,
     action,
     constant,
@@ -19,15 +18,11 @@ from spec.language import (
     switches,
     transition_invariant,
 )
-from spec.parts.event_thread import stack_frames_of
 from spec.systems.cluster import ANSWERS, TOPIC, TOPIC_PATH, C, ClusterSpec, isr_may_change, leaders_await_controller
-from statemachines.controller.broker_changes import BrokerChanges
-from statemachines.controller.calls import Call, Calls, Frame, StackFrames
+from statemachines.controller.calls import Calls
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.controlled_shutdown import ControlledShutdown
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.failover_calls import ControllerFailover
 from statemachines.controller.kafka_zk_client import ZkBatch
 from statemachines.controller.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
@@ -36,8 +31,7 @@ from statemachines.controller.partition_state_machine import (
     UNCLEAN_OFFLINE,
     PartitionLeaderElectionStrategy,
 )
-from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
-from statemachines.controller.topic_changes import TopicChanges
+from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -155,32 +149,12 @@ class Partitions(ClusterSpec[C]):
         }
 
     @property
-    def stack_frames(self) -> StackFrames:
-        """The calls that may remain of an event while a change waits, or is over."""
-        frames = stack_frames_of(ControllerFailover, TopicChanges, BrokerChanges, ControlledShutdown)
-        return (
-            (*frames, *ReplicaLeaderElection.rebalancing(self.partitions_preferring)) if self.rebalances else frames
-        )
-
-    @property
     def partitions_preferring(self) -> Mapping[BrokerId, Sequence[TopicPartition]]:
         """For each broker, the partitions whose preferred replica it keeps."""
         found: dict[BrokerId, list[TopicPartition]] = {}
         for partition, assignment in self.assignments.items():
             found.setdefault(assignment.replicas[0], []).append(partition)
         return found
-
-    @property
-    def resume_frames(self) -> tuple[Frame | Call, ...]:
-        """An administrator may wait for an election, too."""
-        return (*super().resume_frames, *ReplicaLeaderElection.RESUME_FRAMES)
-
-    @property
-    def narrowed_arguments(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
-        """An administrator asks only for elections that can be done."""
-        types = (ElectionType.PREFERRED, *((ElectionType.UNCLEAN,) if self.unclean_elections else ()))
-        answered = {"election_type": types, "refused": ((),)}
-        return {**super().narrowed_arguments, ReplicaLeaderElection.ANSWERED.method: answered}
 
     @initial
     def a_cluster_set_up(self, s: C) -> None:

@@ -12,14 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, combinations
 from typing import Any, Final
 
 from election.ids import BrokerId
 from spec.language import Size, constant, initial, invariant, require
 from spec.systems.cluster import TOPIC_PATH
 from spec.systems.reassignment import PARTITION, ReassignedCluster, Reassignment, by_node
-from spec.what_if.events import Crash, Return
 from spec.what_if.plan import EventPlan, ExploredCluster, PlannedCluster
 from statemachines.controller.calls import EventWaiting
 from statemachines.controller.event_processor import ControllerEventProcessor
@@ -97,12 +95,6 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
         both = self.assignments[PARTITION].reassign_to(self.situation.target)
         yield both if self.design.kip_455 else ReplicaAssignment(both.replicas)
         yield ReplicaAssignment(self.situation.target)
-
-    @property
-    def groups_of_brokers(self) -> Iterator[tuple[BrokerId, ...]]:
-        """The groups of brokers that may start or die together: those with events."""
-        some = sorted(self.situation.brokers_with(Crash, Return))
-        return chain.from_iterable(combinations(some, length) for length in range(len(some) + 1))
 
     @property
     def added(self) -> frozenset[BrokerId]:

@@ -22,16 +22,13 @@ Left out: BrokerModifications with its handlers of brokers' nodes, because addre
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import ClassVar
 
 from election.ids import BrokerEpoch, BrokerId
-from statemachines.controller.calls import Call, Calls, Frame, StackFrames, always, call, call_of, then
+from statemachines.controller.calls import Calls, always, call, then
 from statemachines.controller.control_responses import LeaderAndIsrResponse
-from statemachines.controller.event_driver import EventDriver
 from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_reassignment import PartitionReassignment
 from statemachines.controller.state_change import ElectionOutcome
-from statemachines.controller.topic_deletion_manager import TopicDeletionManager
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -215,36 +212,3 @@ class BrokerChanges(PartitionReassignment):
         """All replicas on these brokers receive their leaders; the replicas that cannot follow will report it."""
         brokers = tuple(sorted({answer.data for answer in answers if answer is not None}))
         return self.replicas_become(self.context.replicas_on_brokers(brokers), OnlineReplica)
-
-    # Calls that may remain.
-
-    @classmethod
-    def coming(cls, brokers: tuple[BrokerId, ...], topics: tuple[TopicName, ...]) -> tuple[Call, ...]:
-        """Of brokers that start, whose replicas are online by now: those of these topics."""
-        return (
-            call_of(cls.trigger_online_partition_state_change),
-            call_of(cls._resume_reassignments_to, brokers),
-            call_of(cls._resume_deletions_on_new_brokers, topics),
-        )
-
-    @classmethod
-    def going(cls, brokers: tuple[BrokerId, ...]) -> Call:
-        """Of brokers that die, after others have started."""
-        return call_of(cls._fail_brokers, brokers)
-
-    ELECTED: ClassVar[Frame] = Frame(_elected, takes_answer=True)
-    """Leaders have been elected in place of the dead ones."""
-    COMING: ClassVar[tuple[Frame, ...]] = (
-        Frame(EventDriver.trigger_online_partition_state_change),
-        Frame(_resume_reassignments_to),
-        Frame(_resume_deletions_on_new_brokers),
-    )
-    GOING: ClassVar[Frame] = Frame(_fail_brokers)
-    TELLS_ALL: ClassVar[Call] = call_of(_tell_all_of_brokers)
-    RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (ELECTED,)
-    STACK_FRAMES: ClassVar[StackFrames] = (
-        COMING,
-        (*COMING, GOING),
-        (Frame(EventDriver.trigger_online_partition_state_change, {"topic": (None,), "following": ELECTED}),),
-        (Frame(TopicDeletionManager.fail_replica_deletion),),
-    )

@@ -32,7 +32,6 @@ election at once; the remaining calls of its event may still read, but their wri
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeAlias
 
@@ -111,11 +110,6 @@ def call_of(method: Callable[Concatenate[Any, P], Calls | None], *arguments: P.a
     return _call(method, arguments, named)
 
 
-def then_of(method: Callable[Concatenate[Any, Any, P], Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
-    """Like `then`, for a method accessed on its class."""
-    return _call(method, arguments, named)
-
-
 def _call(method: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping[str, Any]) -> Call:
     if named:
         raise ValueError(f"{method.__name__}: arguments of a call are positional: {named}")
@@ -130,27 +124,6 @@ def on_failure(handler: Call) -> Call:
 def always(handler: Call) -> Call:
     """A call that is made even if something fails before it."""
     return handler._replace(runs_after=RunsAfter.AnyFailure)
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Calls of a method that may remain of an event. The system that explores it bounds its arguments.
-
-    Args:
-        method: the method, accessed on its class.
-        arguments: by name, domains narrower than the argument's type; or the frame of a call.
-        takes_answer: it takes a result before its arguments (see `then`).
-        runs_after: the outcomes after which it is made.
-    """
-
-    method: Callable[..., Calls | None]
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    takes_answer: bool = False
-    runs_after: RunsAfter = RunsAfter.Success
-
-
-StackFrames: TypeAlias = tuple[tuple[Frame | Call, ...], ...]
-"""The stacks that may remain of events, each from its first call to its last."""
 
 
 class EventFailure(Enum):

@@ -20,7 +20,7 @@ order (`change_together`).
 
 # ruff: noqa: N815
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.controller.calls import (
@@ -28,9 +28,6 @@ from statemachines.controller.calls import (
     Calls,
     EventFailed,
     EventFailure,
-    Frame,
-    RunsAfter,
-    StackFrames,
     call,
     on_failure,
     then,
@@ -156,12 +153,3 @@ class ControlledShutdown(EventDriver):
 
     def _controlled_shutdown_failed(self, failure: EventFailure | Code | None) -> Calls:
         return () if failure is None else (Callback(failure),)
-
-    STACK_FRAMES: ClassVar[StackFrames] = (
-        (
-            Frame(_stop_replicas),
-            Frame(EventDriver.replicas_become, {"target": (OfflineReplica,)}),
-            Frame(_answer_controlled_shutdown),
-            Frame(_controlled_shutdown_failed, takes_answer=True, runs_after=RunsAfter.CaughtFailure),
-        ),
-    )

@@ -9,7 +9,7 @@ variables of a specification.
 """
 
 from collections.abc import Callable, MutableMapping, Sequence
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 from election.ids import BrokerId
 from statemachines.controller.calls import (
@@ -20,9 +20,7 @@ from statemachines.controller.calls import (
     EventFailed,
     EventFailure,
     EventWaiting,
-    Frame,
     RunsAfter,
-    StackFrames,
     ZkRequests,
     call,
 )
@@ -241,11 +239,6 @@ class EventDriver:
         self.change_by_change = change_by_change
         self.rebalance_timer = RebalanceTimer(enabled=False)
         """The timer of its own checks whether preferred replicas lead."""
-
-    STACK_FRAMES: ClassVar[StackFrames] = ()
-    """The calls that may remain of this part's events, while a change waits, or after one."""
-    RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = ()
-    """The calls that may receive the result of a change."""
 
     # The driver.
 

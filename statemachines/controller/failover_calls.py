@@ -32,12 +32,11 @@ from typing import ClassVar, Final, TypeAlias
 
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.controller import failover as stages
-from statemachines.controller.calls import Await, Call, Calls, StackFrames, call, call_of, then, then_of
+from statemachines.controller.calls import Await, Call, Calls, call, call_of, then
 from statemachines.controller.design import BROKER_IDS
 from statemachines.controller.failover import Stage
 from statemachines.controller.isr_change_notifications import IsrChangeNotifications
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
-from statemachines.controller.topic_deletion_manager import TopicDeletionManager
 from statemachines.controller.zk_client import Assignments
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.messages.zk_data import (
@@ -235,14 +234,6 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     STARTS_PARTITIONS: ClassVar[Call] = call_of(_start_partition_state_machine)
     """Before this call partitions have no states."""
-    GOES_ON: ClassVar[tuple[Call, ...]] = (
-        call_of(TopicDeletionManager.try_topic_deletion),
-        call_of(ReplicaLeaderElection.get_preferred_replica_election, then_of(_resume_preferred_replica_elections)),
-    )
-    """The calls after reassignments have been resumed."""
-    STACK_FRAMES: ClassVar[StackFrames] = (
-        (STARTS_PARTITIONS, call_of(_initialize_partition_reassignments), *GOES_ON),
-    )
 
 
 Step: TypeAlias = Callable[[ControllerFailover], Calls]

@@ -7,7 +7,7 @@ completes a reassignment; after a failed request it does not check.
 """
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 from statemachines.controller.alter_partition import (
     AlteredPartitions,
@@ -16,7 +16,7 @@ from statemachines.controller.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
 )
-from statemachines.controller.calls import Await, Callback, Calls, EventFailure, Frame, call, on_failure, then
+from statemachines.controller.calls import Await, Callback, Calls, EventFailure, call, on_failure, then
 from statemachines.controller.isr_change_notifications import IsrChangeNotifications
 from statemachines.controller.state_change import StateMachine
 
@@ -48,5 +48,3 @@ class IsrAlterations(IsrChangeNotifications):
     def _not_altered(self, cause: object, response: AlterPartitionResponse) -> Calls:
         """The failure ends here, as in Kafka: another controller must be elected, and the leader gets a reply."""
         return (Callback(response),)
-
-    RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (Frame(_altered, takes_answer=True),)

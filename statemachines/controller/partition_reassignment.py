@@ -34,7 +34,7 @@ Until 2.3 it was different: see `zk_reassignment` [KAFKA-8345, 2.4].
 [onPartitionReassignment, processZkPartitionReassignment in KafkaController.scala, 3.9]
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, TypeAlias
 
 from election.ids import BrokerId
@@ -45,13 +45,11 @@ from statemachines.controller.calls import (
     EventFailed,
     EventFailure,
     call,
-    call_of,
     on_failure,
     then,
-    then_of,
 )
 from statemachines.controller.kafka_zk_client import ZkResponse
-from statemachines.controller.reassignment_steps import REMOVED, on_brokers
+from statemachines.controller.reassignment_steps import on_brokers
 from statemachines.controller.zk_client import Assignments, Targets
 from statemachines.controller.zk_reassignment import ZkReassignment
 from statemachines.messages.errors import Errors
@@ -337,46 +335,5 @@ class PartitionReassignment(ZkReassignment):
             return (following.with_answer(True),)
         return self.are_replicas_in_isr(partition, reassignment.target_replicas, following)
 
-    # Calls that may remain.
-
     ENDING: ClassVar[str] = _remove_completed.__name__
     """The call that ends a reassignment."""
-
-    @classmethod
-    def triggered(cls, partition: TopicPartition) -> Call:
-        """After the reassignment of a partition that was requested alone."""
-        return on_failure(then_of(cls._triggered, partition, (), (), then_of(cls._answer_reassignments)))
-
-    @classmethod
-    def reassigning(
-        cls, partition: TopicPartition, assignment: ReplicaAssignment, unneeded: Iterable[tuple[BrokerId, ...]]
-    ) -> Iterator[tuple[Call, ...]]:
-        """Of a partition with this new assignment, where any of these replicas may be unneeded."""
-        go_on = then_of(cls._go_on_with, partition, assignment)
-        going_on = (
-            call_of(cls._being_reassigned, partition),
-            call_of(cls._is_reassignment_complete, partition, assignment, go_on),
-        )
-        for brokers in unneeded:
-            yield (
-                call_of(cls.update_memory, partition, assignment),
-                call_of(cls.stop_removed_replicas, partition, brokers),
-                *going_on,
-            )
-            yield (*cls.becoming(partition, brokers, *REMOVED[1:]), *going_on)
-        adding, removing = assignment.adding_replicas, assignment.removing_replicas
-        yield tuple(each for broker in adding for each in cls.becoming(partition, (broker,), NewReplica))
-        completed = ReplicaAssignment(assignment.target_replicas)
-        ending = (
-            call_of(cls.update_replica_assignment_for_partition, partition, completed),
-            call_of(cls._remove_completed, partition, completed.replicas),
-            call_of(cls.is_reassigned, partition),
-            call_of(cls.resume_deletion_for_topics, (partition.topic,)),
-        )
-        yield (
-            call_of(cls.update_memory, partition, completed),
-            call_of(cls.move_reassigned_partition_leader_if_required, partition, completed, completed.replicas),
-            call_of(cls.stop_removed_replicas, partition, removing),
-            *ending,
-        )
-        yield (*cls.becoming(partition, removing, *REMOVED[1:]), *ending)

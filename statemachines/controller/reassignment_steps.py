@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from election.ids import BrokerId
-from statemachines.controller.calls import Call, Calls, EventFailed, EventFailure, call_of, then, then_of
+from statemachines.controller.calls import Call, Calls, EventFailed, EventFailure, call, then
 from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_state_machine import REASSIGN
 from statemachines.controller.topic_deletion_manager import TopicDeletionManager
@@ -23,7 +23,6 @@ from statemachines.tables.replica import (
     OfflineReplica,
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
-    ReplicaState,
 )
 
 REMOVED: Final = (OfflineReplica, ReplicaDeletionStarted, ReplicaDeletionSuccessful, NonExistentReplica)
@@ -40,7 +39,7 @@ class ReassignmentSteps(TopicDeletionManager):
         partitions = self.context.partitions_for_topic(partition.topic)
         assignments = {each: self.context.partition_full_replica_assignment(each) for each in partitions}
         assignments[partition] = assignment
-        return self.zk_client.set_topic_assignment(partition.topic, assignments, self.assignment_updated())
+        return self.zk_client.set_topic_assignment(partition.topic, assignments, then(self._updated_assignment))
 
     def _updated_assignment(self, responses: Sequence[ZkResponse]) -> None:
         if found(responses[0]) is None:
@@ -73,7 +72,7 @@ class ReassignmentSteps(TopicDeletionManager):
     ) -> Calls:
         """Increment the leader epoch, and send it to brokers, to some of them as new."""
         return self.zk_client.update_leader_epoch(
-            partition, self.leader_epoch_updated(partition, assignment, to, to_new)
+            partition, then(self._send_leader_and_isr, partition, assignment, to, to_new)
         )
 
     def _send_leader_and_isr(
@@ -104,33 +103,8 @@ class ReassignmentSteps(TopicDeletionManager):
 
     def stop_removed_replicas(self, partition: TopicPartition, removed: Sequence[BrokerId]) -> Calls:
         """Remove replicas from the ISR, stop, delete and forget them, without waiting for the brokers' responses."""
-        return self.becoming(partition, removed, *REMOVED)
-
-    @classmethod
-    def becoming(
-        cls, partition: TopicPartition, brokers: Iterable[BrokerId], *targets: ReplicaState
-    ) -> tuple[Call, ...]:
-        """Change the states of the replicas on these brokers, one after the other."""
-        replicas = on_brokers(partition, brokers)
-        return tuple(call_of(cls.replicas_become, replicas, target) for target in targets)
-
-    # Calls after a write.
-
-    @classmethod
-    def assignment_updated(cls) -> Call:
-        """The call after the topic's node has been written."""
-        return then_of(cls._updated_assignment)
-
-    @classmethod
-    def leader_epoch_updated(
-        cls,
-        partition: TopicPartition,
-        assignment: ReplicaAssignment,
-        to: tuple[BrokerId, ...],
-        to_new: tuple[BrokerId, ...] = (),
-    ) -> Call:
-        """The call after the leader epoch has been incremented: it sends requests to these brokers."""
-        return then_of(cls._send_leader_and_isr, partition, assignment, to, to_new)
+        replicas = on_brokers(partition, removed)
+        return tuple(call(self.replicas_become, replicas, target) for target in REMOVED)
 
     def is_reassigned(self, partition: TopicPartition) -> None:
         """A partition has moved: inform all brokers."""

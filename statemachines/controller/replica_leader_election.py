@@ -23,10 +23,9 @@ rebalance.
 [processReplicaLeaderElection, onReplicaElection, checkAndTriggerAutoLeaderRebalance in KafkaController.scala, 3.9]
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from enum import Enum
-from itertools import chain, combinations
-from typing import ClassVar, TypeAlias
+from typing import TypeAlias
 
 from election.ids import BrokerId
 from election.rebalance import LEADER_IMBALANCE_PER_BROKER_PERCENTAGE, Partition, rebalance_candidates
@@ -36,10 +35,8 @@ from statemachines.controller.calls import (
     Calls,
     EventFailed,
     EventFailure,
-    Frame,
     always,
     call,
-    call_of,
     then,
 )
 from statemachines.controller.event_driver import EventDriver
@@ -303,29 +300,3 @@ class ReplicaLeaderElection(EventDriver):
             return Partition(replicas)
         leader = known.leader_and_isr.leader
         return Partition(replicas, None if leader == NO_LEADER else leader, known.leader_and_isr.isr)
-
-    @classmethod
-    def rebalancing(cls, preferring: Mapping[BrokerId, Sequence[TopicPartition]]) -> Iterator[tuple[Call, ...]]:
-        """The calls that may remain of a check for imbalance while one of its elections waits.
-
-        Args:
-            preferring: for each broker, the partitions that prefer it.
-        """
-        brokers = sorted(preferring)
-        for number, broker in enumerate(brokers, start=1):
-            others = tuple(call_of(cls._rebalance, each, tuple(preferring[each])) for each in brokers[number:])
-            for some in subsequences(preferring[broker]):
-                removed = always(call_of(cls._remove_partitions, some, ElectionTrigger.AutoTriggered))
-                yield (removed, *others)
-            for first, *rest in filter(None, subsequences(preferring[broker])):
-                removed = always(call_of(cls._remove_partitions, (first,), ElectionTrigger.AutoTriggered))
-                yield (removed, *(call_of(cls._rebalance_one, broker, each) for each in rest), *others)
-
-    ANSWERED: ClassVar[Frame] = Frame(_answer_election, takes_answer=True)
-    """The reply to an administrator."""
-    RESUME_FRAMES: ClassVar[tuple[Frame, ...]] = (ANSWERED,)
-
-
-def subsequences(partitions: Sequence[TopicPartition]) -> Iterator[tuple[TopicPartition, ...]]:
-    """Every subset of them, in their order."""
-    return chain.from_iterable(combinations(partitions, length) for length in range(len(partitions) + 1))

@@ -26,12 +26,10 @@ leaders. Until 2.2 the topic also stays queued for deletion, if it was.
 """
 
 from collections.abc import Sequence
-from typing import ClassVar
 
 from election.ids import BrokerId
-from statemachines.controller.calls import Calls, Frame, StackFrames, call, then
+from statemachines.controller.calls import Calls, call, then
 from statemachines.controller.control_responses import PartitionErrors
-from statemachines.controller.event_driver import EventDriver
 from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_state_machine import OFFLINE
 from statemachines.controller.topic_deletion_manager import TopicDeletionManager
@@ -153,11 +151,3 @@ class TopicChanges(TopicDeletionManager):
         waiting = {partition.topic for partition in busy}
         self.mark_topic_ineligible_for_deletion(topic for topic in topics if topic in waiting)
         return self.enqueue_topics_for_deletion(topics)
-
-    STACK_FRAMES: ClassVar[StackFrames] = (
-        (
-            Frame(_replicas_of, {"target": (NewReplica,)}),
-            Frame(EventDriver.partitions_become, {"target": (OnlinePartition,), "strategy": (OFFLINE,)}),
-            Frame(_replicas_of, {"target": (OnlineReplica,)}),
-        ),
-    )

@@ -31,11 +31,9 @@ after all replicas of their topic had been deleted, not at the beginning.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import ClassVar
 
-from statemachines.controller.calls import Calls, EventFailed, EventFailure, Frame, StackFrames, call
+from statemachines.controller.calls import Calls, EventFailed, EventFailure, call
 from statemachines.controller.event_driver import EventDriver
-from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.tables.partition import NonExistentPartition, OfflinePartition
 from statemachines.tables.replica import (
@@ -248,29 +246,3 @@ class TopicDeletionManager(EventDriver):
 
     def _partitions_of(self, topics: Iterable[TopicName]) -> tuple[TopicPartition, ...]:
         return tuple(partition for topic in topics for partition in self.context.partitions_for_topic(topic))
-
-    # Calls that may remain.
-
-    FORGETS: ClassVar[tuple[Frame, ...]] = (
-        Frame(ControllerZkClient.delete_topic_configs),
-        Frame(ControllerZkClient.delete_topic_deletions),
-        Frame(_remove_topic),
-        Frame(_resume_deletions_of, {"queued": ((),), "for_retry": ((),), "for_deletion": ((),)}),
-    )
-    """After the nodes of the last topic have been deleted."""
-    STACK_FRAMES: ClassVar[StackFrames] = (
-        (Frame(mark_topic_ineligible_for_deletion), Frame(resume_deletions)),
-        (Frame(_on_topic_deletion),),
-        (
-            Frame(EventDriver.partitions_become, {"target": (NonExistentPartition,)}),
-            Frame(_begin_topic_deletion),
-            Frame(_tell_of_deletion),
-            Frame(_on_partition_deletion),
-        ),
-        (
-            Frame(EventDriver.replicas_become, {"target": (OfflineReplica,)}),
-            Frame(EventDriver.replicas_become, {"target": (ReplicaDeletionStarted,)}),
-            Frame(mark_topic_ineligible_for_deletion),
-        ),
-        (Frame(ControllerZkClient.delete_topic_znode), *FORGETS),
-    )

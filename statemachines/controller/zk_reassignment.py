@@ -29,23 +29,20 @@ AR as a set; here RAR come first, in their order.
 [onPartitionReassignment, removePartitionFromReassignedPartitions in KafkaController.scala, 1.0, 1.1, 2.2, 2.3]
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import ClassVar
 
 from election.ids import BrokerId
 from statemachines.controller.calls import (
-    Call,
     Calls,
     EventFailed,
     EventFailure,
     call,
-    call_of,
     on_failure,
     then,
-    then_of,
 )
 from statemachines.controller.kafka_zk_client import ZkResponse
-from statemachines.controller.reassignment_steps import REMOVED, ReassignmentSteps, on_brokers
+from statemachines.controller.reassignment_steps import ReassignmentSteps, on_brokers
 from statemachines.controller.zk_client import Targets
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
@@ -260,48 +257,5 @@ class ZkReassignment(ReassignmentSteps):
         if not self.handlers.are_listeners:
             self.put(call(self.process_zk_partition_reassignment))
 
-    # Calls that may remain.
-
     ZK_ENDING: ClassVar[str] = _remove_from_zk.__name__
     """The call that ends a reassignment."""
-
-    @classmethod
-    def zk_triggered(cls, partition: TopicPartition) -> Call:
-        """After the reassignment of a partition that was requested alone."""
-        return on_failure(then_of(cls._triggered_zk_reassignment, partition, (), (), False))
-
-    @classmethod
-    def zk_reassigning(
-        cls, partition: TopicPartition, now: tuple[BrokerId, ...], target: tuple[BrokerId, ...]
-    ) -> Iterator[tuple[Call, ...]]:
-        """Of a partition that moves from the former brokers to the latter."""
-        both, completed = ReplicaAssignment(tuple(dict.fromkeys((*target, *now)))), ReplicaAssignment(target)
-        added = (broker for broker in target if broker not in now)
-        removed = tuple(broker for broker in now if broker not in target)
-        yield (
-            call_of(cls.update_leader_epoch_and_send_request, partition, both, both.replicas),
-            *(each for broker in added for each in cls.becoming(partition, (broker,), NewReplica)),
-        )
-        ending = (
-            call_of(cls.update_replica_assignment_for_partition, partition, completed),
-            call_of(cls._remove_from_zk, (partition,)),
-            call_of(cls.is_reassigned, partition),
-            call_of(cls.resume_deletion_for_topics, (partition.topic,)),
-        )
-        yield (
-            *(each for broker in target for each in cls.becoming(partition, (broker,), OnlineReplica)),
-            call_of(cls.assign_target, partition, completed),
-            call_of(cls.move_reassigned_partition_leader_if_required, partition, completed, now),
-            call_of(cls.stop_removed_replicas, partition, removed),
-            *ending,
-        )
-        yield (*cls.becoming(partition, removed, *REMOVED[1:]), *ending)
-
-    @classmethod
-    def zk_forgetting(cls, partition: TopicPartition) -> Iterator[tuple[Call, ...]]:
-        """After the node has been deleted, for a node without the partition and for one with it."""
-        ending = (call_of(cls.is_reassigned, partition), call_of(cls.resume_deletion_for_topics, (partition.topic,)))
-        for partitions in ((), (partition,)):
-            forget = (call_of(cls.expect_reassignment), call_of(cls._forget, partitions))
-            yield forget
-            yield (*forget, *ending)

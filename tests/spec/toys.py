@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -20,10 +20,12 @@ from spec.language import (
     constant,
     initial,
     integers,
+    interned,
     invariant,
     mapping,
     require,
     sometimes,
+    subset_of,
     switch,
     transition_invariant,
     variable,
@@ -442,6 +444,55 @@ class Retrying(Specification[RetryingState]):
         return bool(step.action == "repeat" and before.progress[1] == 2)
 
 
+class Errand(NamedTuple):
+    """Something to do, and with whom."""
+
+    place: str
+    people: frozenset[str]
+
+
+class ErrandsState(State):
+    """The states of `Errands`."""
+
+    agenda: tuple[Errand, ...] = variable("The errands to do, the next one first.", of=lambda self: interned(()))
+    done: int = variable("How many were done.", of=lambda self: integers(0, 6))
+
+
+class Errands(Specification[ErrandsState]):
+    """A list of errands that nobody declares; an errand at the bank leads to another in the shop."""
+
+    longest: int = constant(3, "the longest list", at_least=1)
+
+    @action(place=("bank", "shop"), people=lambda self: subset_of(("ann", "bob")))
+    def remember(self, s: ErrandsState, place: str, people: frozenset[str]) -> None:
+        """Another errand is the last one."""
+        require(len(s.agenda) < self.longest and len(people) > s.done % 2)
+        s.agenda = (*s.agenda, Errand(place, people))
+
+    @action
+    def do(self, s: ErrandsState) -> None:
+        """Do the next errand."""
+        require(s.agenda and s.done < 6)
+        first, *others = s.agenda
+        s.done += 1
+        s.agenda = (*((first._replace(place="shop"),) if first.place == "bank" else ()), *others)
+
+    @invariant
+    def not_always_together(self, s: ErrandsState) -> bool:
+        """It breaks with three errands."""
+        return [len(each.people) for each in s.agenda] != [2, 2, 2]
+
+    @transition_invariant
+    def no_two_banks(self, before: ErrandsState, step: Step, after: ErrandsState) -> bool:
+        """It breaks after two errands."""
+        return after.done < 2 or [each.place for each in after.agenda[:2]] != ["bank", "bank"]
+
+    @sometimes
+    def first_with_both(self, s: ErrandsState) -> bool:
+        """The people iterate in the order of their names."""
+        return bool(s.done == 3 and s.agenda and [*s.agenda[0].people] == ["ann", "bob"])
+
+
 TOYS: Mapping[str, Specification] = {
     "jugs": Jugs(),
     "walkers": Walkers(),
@@ -456,6 +507,7 @@ TOYS: Mapping[str, Specification] = {
     "countdown": Countdown(),
     "steps that change nothing": Retrying(),
     "a step that changes nothing breaks it": Retrying(once=True),
+    "interned values": Errands(),
 }
 """The toys by the events in them."""
 TO_THE_END: dict[str, Any] = {"keep_going": True}

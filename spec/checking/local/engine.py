@@ -55,6 +55,7 @@ from spec.checking.runs.checkpoint import (
     require_run,
 )
 from spec.checking.runs.discoveries import PackedDiscovery, Predecessor, keep_lowest, with_paths
+from spec.checking.runs.interned_values import OccurringValues
 from spec.checking.runs.level_discoveries import LevelDiscoveries, failed
 from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory, writing
 from spec.checking.states.packed import Words, sample_of
@@ -237,6 +238,7 @@ class _Search:
         self.started = time.perf_counter()
         self.checkpoints: list[Checkpoint] = []
         """One for each complete level."""
+        self.interned = OccurringValues(model.layout)
 
     def seeker_of(self, tables: DecisionTables) -> Seeker:
         """A seeker by these tables, which waits for its kernel when it is needed."""
@@ -304,6 +306,7 @@ class _Search:
         kept must be judged before it is written.
         """
         self.depth += level > 0
+        self.interned.in_arrays(self.visited.parts(len(self.visited.levels)))
         self.spot_check()
         last = exploration_end(self.model, self.options, self.discoveries, self.statistics(level))
         if self.directory is None:
@@ -327,7 +330,7 @@ class _Search:
         parts = self.visited.parts(level)
         at_once = self.at_once(sum(map(len, parts)))
         files = directory.write_parts(level, parts, self.pool.each, at_once)
-        directory.commit(commit_of(self.model, level, files, checkpoint))
+        directory.commit(commit_of(self.model, level, files, checkpoint, self.interned.levels[level - 1]))
 
     def continue_after(self, levels: Iterable[Iterable[Words]]) -> None:
         """Take in the states of all levels so far, each in pieces; the last checkpoint has the rest."""
@@ -335,6 +338,7 @@ class _Search:
             for states in level:
                 self.pool.take_in(states.reshape(-1))
             self.pool.complete()
+            self.interned.in_arrays(self.visited.parts(len(self.visited.levels)))
         checkpoint, output = self.checkpoints[-1], self.pool.workers[0].output
         for action, coverage in enumerate(checkpoint.coverage):
             output.enabled[action], output.taken[action] = coverage.enabled, coverage.taken
@@ -524,6 +528,7 @@ class _Search:
             advice=self.advice(),
             folds=self.samples.summary,
             learned=self.tables.by_rule(),
+            interned=self.interned.counts(checkpoint.statistics.depth),
         )
 
     def advice(self) -> str:

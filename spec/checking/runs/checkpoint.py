@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 from spec.checking.exploration import Coverage, Jobs, Options, Statistics
 from spec.checking.model import Model
 from spec.checking.runs.discoveries import PackedDiscovery, as_committed, discovered_in
+from spec.checking.runs.interned_values import InternedValues, committed, meet, values_of
 from spec.checking.runs.run_identity import identity_of
 from spec.checking.runs.rundir import BUCKETS, Commit, LevelFile, RunDirectory, locked
 from spec.checking.symmetry.renamings import ComparisonCounts
@@ -43,8 +44,10 @@ def checkpoint_of(model: Model, commit: Commit) -> Checkpoint:
     )
 
 
-def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: Checkpoint) -> Commit:
-    """The commit of a level, the last of a checkpoint."""
+def commit_of(
+    model: Model, level: int, files: Sequence[LevelFile], checkpoint: Checkpoint, interned: InternedValues
+) -> Commit:
+    """The commit of a level, the last of a checkpoint, in which these interned values first occur."""
     statistics = checkpoint.statistics
     return Commit(
         level,
@@ -60,6 +63,7 @@ def commit_of(model: Model, level: int, files: Sequence[LevelFile], checkpoint: 
         checkpoint.compared.states,
         tuple(sorted(checkpoint.compared.by_permutations)),
         checkpoint.compared.left_out,
+        committed(interned),
     )
 
 
@@ -105,6 +109,8 @@ def open_run(
     elif resume:
         directory, commits = RunDirectory.resume(path, identity)
         model.opaque_rules.update(*(commit.opaque_rules for commit in commits))
+        for commit in commits:
+            meet(model.layout, values_of(commit))
     else:
         directory = RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets)
     return directory, commits

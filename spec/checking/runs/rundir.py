@@ -31,7 +31,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -50,7 +50,7 @@ from spec.checking.states.packed import (
 )
 from spec.language.errors import UsageError, safe_repr
 
-FORMAT: Final = 7
+FORMAT: Final = 8
 """Version of the directory's format. A run of another version is rejected."""
 BUCKETS: Final = 16
 """Buckets of a run; as many tasks can settle a level at once."""
@@ -109,6 +109,8 @@ class Commit:
     by_permutations: Sequence[str] = ()
     left_out: int = 0
     """The comparisons under symmetry: see `spec.checking.symmetry.renamings`."""
+    interned: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    """By cell, the values that first occur in this level, as JSON: see `spec.checking.runs.interned_values`."""
 
     @property
     def rows(self) -> int:

@@ -31,6 +31,7 @@ from spec.checking.runs.checkpoint import (
     require_run,
 )
 from spec.checking.runs.discoveries import Predecessor, with_paths
+from spec.checking.runs.interned_values import OccurringValues, committed, values_of
 from spec.checking.runs.level_discoveries import STEP, failed
 from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.spark import exchange, visited_buckets
@@ -186,6 +187,7 @@ class _Search:
         self.newest: tuple[int, Words] | None = None
         """The states of the last level that was settled here."""
         self.checkpoint: Checkpoint = BEFORE_FIRST
+        self.interned = OccurringValues(self.model.layout)
         self.complete: list[Statistics] = []
         """For each level, see `Exploration.levels`."""
         self.began = time.perf_counter()
@@ -209,7 +211,9 @@ class _Search:
 
     def levels(self, commits: list[Commit], initial: list[bytes]) -> Iterator[Commit]:
         """Existing commits first, so that a run ends where it would have ended; then those of new levels."""
-        yield from commits
+        for commit in commits:
+            self.interned.add(values_of(commit))
+            yield commit
         if commits:
             commit = commits[-1]
             self.began = time.perf_counter() - commit.seconds
@@ -249,7 +253,9 @@ class _Search:
 
     def settle(self, blocks: list[tuple[Words, Array]], level: int, decided: frozenset[int], report: Report) -> None:
         compared = self.checkpoint.compared.states
-        self.worker.settle(blocks, range(self.directory.buckets), level, decided, report, compared)
+        self.worker.settle(
+            blocks, range(self.directory.buckets), level, decided, report, self.interned.all(), compared
+        )
         newest = self.worker.newest()
         self.newest = None if newest is None else (level + 1, newest)
 
@@ -304,6 +310,7 @@ class _Search:
             length = before.level if number == self.work.deadlock else level
             findings.setdefault(self.model.properties[number].name, {"length": length, **end.to_json()})
         files = tuple(sorted(report.files, key=lambda file: file.bucket))
+        self.interned.add(report.interned)
         commit = Commit(
             level,
             files,
@@ -318,6 +325,7 @@ class _Search:
             before.compared_states + report.compared.states,
             tuple(sorted({*before.by_permutations, *report.compared.by_permutations})),
             before.left_out + report.compared.left_out,
+            committed(self.interned.levels[-1]),
         )
         self.directory.commit(commit)
         return commit
@@ -344,6 +352,7 @@ class _Search:
             decided,
             shares(self.directory, level, parallelism, largest),
             work,
+            self.interned.all(),
             self.checkpoint.compared.states,
             min(self.directory.buckets, max(parallelism, -(-2 * rows // largest))),
         )
@@ -397,7 +406,13 @@ class _Search:
         coverage = self.checkpoint.coverage or tuple(Coverage() for _ in self.model.actions)
         statistics, jobs = self.checkpoint.statistics, self.checkpoint.jobs
         return Exploration(
-            why, statistics, coverage, compared=self.compared(), levels=tuple(self.complete), jobs=jobs
+            why,
+            statistics,
+            coverage,
+            compared=self.compared(),
+            levels=tuple(self.complete),
+            jobs=jobs,
+            interned=self.interned.counts(statistics.depth),
         )
 
     def compared(self) -> str:

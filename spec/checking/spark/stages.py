@@ -16,9 +16,10 @@ import gc
 import os
 import pickle
 import socket
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +31,7 @@ from spec.checking.local.jit import Array
 from spec.checking.machine.memory import Budget, OutOfMemory, private
 from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.runs.discoveries import Predecessor, keep_lowest
+from spec.checking.runs.interned_values import InternedValues, meet, values_met
 from spec.checking.runs.level_discoveries import STEP, LocatedFailure
 from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark.allotment import CODE, WORK, MemoryQuota
@@ -76,17 +78,23 @@ class Job:
     """The ranges of the level, task by task."""
     work: int | None
     """The quota of a worker in bytes; None: half of its share of its machine."""
+    interned: InternedValues
+    """The interned values that occur down to the level."""
     compared: int
     """The number of states compared one by one before, see `Symmetry.examine`."""
     settlers: int
     """Tasks that settle the next level. Task n has the buckets whose number modulo this is n."""
 
 
-BLOCKS = "bucket int, states binary, actions binary, report binary"
-"""Successors of the level in one bucket, with the first action that leads to each; or, at the end, a report."""
+BLOCKS = "bucket int, states binary, actions binary, interned binary, report binary"
+"""Successors of the level in one bucket, with the first action that leads to each, and the interned values that the
+worker has met beyond the job's; or, at the end, a report."""
 
 _BLOCKS = pa.schema(
-    [("bucket", pa.int32()), ("states", pa.binary()), ("actions", pa.binary()), ("report", pa.binary())]
+    [
+        ("bucket", pa.int32()),
+        *((name, pa.binary()) for name in ("states", "actions", "interned", "report")),
+    ]
 )
 
 
@@ -99,8 +107,8 @@ def expand(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
             for share in _numbers(batches):
                 states = worker.states(job.level, job.shares[share])
                 for found in worker.expand(states, job.decided, report, job.directory.buckets):
-                    yield from _rows(found)
-        last = {"bucket": 0, "states": None, "actions": None, "report": pickle.dumps(report)}
+                    yield from _rows(found, _met_beyond(job, worker.work.model))
+        last = {"bucket": 0, "states": None, "actions": None, "interned": None, "report": pickle.dumps(report)}
         yield pa.RecordBatch.from_pylist([last], schema=_BLOCKS)
 
 
@@ -108,14 +116,14 @@ def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
     """The report on the new states in some buckets, which are then written."""
     with _worker_for(job) as worker:
         report = Report.on_nothing(worker.work.model)
-        blocks = _blocks(batches, worker.work.words, report)
+        blocks = _blocks(batches, worker.work.words, report, partial(meet, worker.work.model.layout))
         first = next(blocks, None)
         if first is not None:
             report.workers.add(_this_process())
             buckets = range(first.bucket % job.settlers, job.directory.buckets, job.settlers)
             each = ((block.states, block.actions) for block in chain([first], blocks))
             with _reporting(report, worker.work.model), report.printing():
-                worker.settle(each, buckets, job.level, job.decided, report, job.compared)
+                worker.settle(each, buckets, job.level, job.decided, report, job.interned, job.compared)
         yield pa.RecordBatch.from_pydict({"report": pa.array([pickle.dumps(report)], pa.binary())})
 
 
@@ -164,6 +172,7 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
         model = Model(*unpickled(job.specification), folds=job.folds)
         model.opaque_rules.update(job.opaque_rules)
         worker = WorkerState(job.directory, work_on(model, job.properties, quota, by_orbits=job.by_orbits), quota)
+    meet(worker.work.model.layout, job.interned)
     try:
         yield worker
     except BaseException:
@@ -177,6 +186,12 @@ def _is_for(worker: WorkerState, job: Job) -> bool:
     model = worker.work.model
     known = worker.directory, worker.work.properties, frozenset(model.opaque_rules), model.folds
     return known == (job.directory, job.properties, job.opaque_rules, job.folds)
+
+
+def _met_beyond(job: Job, model: Model) -> bytes | None:
+    """The interned values that this worker has met, and that are not the job's; None if there are none."""
+    beyond = values_met(model.layout, job.interned)
+    return pickle.dumps(beyond) if beyond else None
 
 
 @contextmanager
@@ -212,7 +227,7 @@ def _numbers(batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
     return (number for batch in batches for number in batch.column(0).to_pylist())
 
 
-def _rows(found: ByBucket) -> Iterator[pa.RecordBatch]:
+def _rows(found: ByBucket, interned: bytes | None) -> Iterator[pa.RecordBatch]:
     """States bucket by bucket, without copying them."""
     block = max(1, min(BLOCK, ROW // found.states[:1].nbytes)) if len(found.states) else BLOCK
     cuts = [
@@ -231,6 +246,7 @@ def _rows(found: ByBucket) -> Iterator[pa.RecordBatch]:
                 pa.array([bucket for bucket, _, _ in some], pa.int32()),
                 _binary(found.states[first:last], bounds),
                 _binary(found.actions[first:last], bounds),
+                pa.array([interned] * len(some), pa.binary()),
                 pa.nulls(len(some), pa.binary()),
             ],
             schema=_BLOCKS,
@@ -243,10 +259,17 @@ def _binary(array: Array, bounds: Array) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(), len(bounds) - 1, [None, pa.py_buffer(offsets), pa.py_buffer(array)])
 
 
-def _blocks(batches: Iterable[pa.RecordBatch], words: int, report: Report) -> Iterator[Block]:
-    """The blocks that were sent; reports that were sent with them are added to this one."""
+def _blocks(
+    batches: Iterable[pa.RecordBatch], words: int, report: Report, told: Callable[[InternedValues], object]
+) -> Iterator[Block]:
+    """The blocks that were sent. Reports that were sent with them are added to this one, and interned values are told
+    before the states that may have them.
+    """
     for batch in batches:
-        bucket, states, actions, reports = batch.columns
+        bucket, states, actions, interned, reports = batch.columns
+        for values in interned.unique().to_pylist():
+            if values is not None:
+                told(pickle.loads(values))
         for row in range(batch.num_rows):
             if reports[row].is_valid:
                 report.add(pickle.loads(reports[row].as_py()))

@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -72,6 +73,8 @@ class Report(LevelDiscoveries):
     the report is void."""
     printed: str = ""
     """The output that actions and properties printed."""
+    interned: dict[str, list[Any]] = field(default_factory=dict)
+    """The interned values that first occur in the new states."""
     workers: set[str] = field(default_factory=set)
     """Worker processes that took part; none if the driver did it all."""
 
@@ -97,6 +100,8 @@ class Report(LevelDiscoveries):
             mine.changing += its.changing
             mine.bounded += its.bounded
         self.files += other.files
+        for cell, values in other.interned.items():
+            self.interned.setdefault(cell, []).extend(values)
         self.sample += other.sample
         self.compared = self.compared.besides(other.compared)
         self.refused = min(filter(None, (self.refused, other.refused)), default="")

@@ -12,6 +12,7 @@ from spec.checking.local.jit import Array
 from spec.checking.local.rows import size_of
 from spec.checking.machine.memory import OutOfMemory
 from spec.checking.model import Model
+from spec.checking.runs.interned_values import InternedValues, OccurringValues
 from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.exchange import ByBucket, by_bucket
@@ -72,13 +73,14 @@ class WorkerState:
         level: int,
         decided: Collection[int],
         report: Report,
+        interned: InternedValues,
         compared: int = 0,
     ) -> None:
         """Evaluate properties in the new states among the successors of a level, and write them to attempts.
 
         The successors come in blocks, each with the lowest action that leads to it, and belong to these buckets.
-        `compared` states were compared one by one before (`Symmetry.examine`). OutOfMemory if the new states do not
-        fit.
+        `interned` are the values that occur in earlier levels. `compared` states were compared one by one before
+        (`Symmetry.examine`). OutOfMemory if the new states do not fit.
         """
         new_states = np.zeros(len(self.work.model.actions), np.int64)
         visited_buckets = self.visited_buckets
@@ -89,6 +91,10 @@ class WorkerState:
             for coverage, new in zip(report.coverage, new_states, strict=True):
                 coverage.new_states += int(new)
         parts = visited_buckets.visited.parts(1)
+        occurring = OccurringValues(self.work.model.layout)
+        occurring.add(interned)
+        occurring.in_arrays(parts)
+        report.interned = {cell: [*values] for cell, values in occurring.levels[-1].items()}
         self.work.compare(parts, compared, len(buckets) / self.directory.buckets)
         report.compared = report.compared.besides(self.work.comparisons())
         if self.work.symmetry and not self.work.is_plain:

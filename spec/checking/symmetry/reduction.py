@@ -38,7 +38,7 @@ from spec.checking.symmetry.group import (
 )
 from spec.checking.symmetry.renamings import Probe, Renamings, place_of, refused
 from spec.language.allowed_values import within
-from spec.language.domains import Domain
+from spec.language.domains import Domain, InternedDomain
 from spec.language.errors import OutOfDomain, SpecificationError, UsageError
 from spec.language.permutations import Permutation, Sorts
 from spec.language.rules import Action, Property
@@ -85,6 +85,12 @@ class Symmetry:
         self.model = model
         self.in_states, self.in_steps = split_properties(model, properties)
         self.sorts = sorts_in(model)
+        for cell in model.layout.cells:
+            if isinstance(cell.domain, InternedDomain):
+                raise UsageError(
+                    f"--symmetry: variable {cell.name} of {model.specification.name} is interned, and values in it "
+                    "are not exchanged; give it a domain"
+                )
         self.order = order(self.sorts)
         """The number of permutations."""
         self._report = self._telling(on_progress)

@@ -441,9 +441,8 @@ def _doing(s: ClusterState) -> Doing:
         target = change.strategy
     elif isinstance(change, ReplicaStateChange):
         target = (change.replica in s.registered, len(change.to_come))
-    calls = [call.method for call in thread.calls if isinstance(call, Call)]
-    if thread.next_call is not None:
-        calls.insert(0, thread.next_call.method)
+    then, following = thread.following
+    calls = [each.method for each in (then, *following) if isinstance(each, Call)]
     due = change.due if change is not None else thread.change_done is not None
     return Doing(due, target, tuple(calls))
 

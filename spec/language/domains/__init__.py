@@ -28,6 +28,7 @@ from spec.language.domains.constructors import (
     choices_of,
     each_choice,
     integers,
+    interned,
     left_out,
     mapping,
     not_too_deep,
@@ -40,6 +41,7 @@ from spec.language.domains.constructors import (
     subset_of,
     tuple_of,
 )
+from spec.language.domains.interned import InternedDomain
 from spec.language.domains.records import (
     ABSENT,
     FrozenMapping,
@@ -59,6 +61,7 @@ __all__ = [
     "FrozenMapping",
     "FrozenMappingDomain",
     "IntegerDomain",
+    "InternedDomain",
     "LEFT_OUT",
     "LeftOut",
     "LeftOutDomain",
@@ -81,6 +84,7 @@ __all__ = [
     "choices_of",
     "each_choice",
     "integers",
+    "interned",
     "left_out",
     "mapping",
     "not_too_deep",

@@ -12,6 +12,7 @@ from spec.language.allowed_values import can_be_tried, counted, within
 from spec.language.domains.atoms import EnumerationDomain, IntegerDomain, LeftOut, LeftOutDomain
 from spec.language.domains.base import Domain
 from spec.language.domains.collections import SequenceDomain, SubsetDomain
+from spec.language.domains.interned import InternedDomain
 from spec.language.domains.records import (
     OptionalDomain,
     PossiblyDomain,
@@ -108,6 +109,21 @@ def record(cls: Callable[..., Any], /, **fields: Domain[Any] | Iterable[Any]) ->
 def tuple_of(*parts: Domain[Any] | Iterable[Any]) -> Domain[tuple[Any, ...]]:
     """Tuples of a fixed length, part by part."""
     return TupleDomain(map(as_domain, parts))
+
+
+def interned(first: T) -> Domain[T]:
+    """Every immutable value. Nobody lists them: a value has a number that follows from its text.
+
+    It is the domain of a whole variable, or of all values of a `Total`. A rule that reads it reads the whole value.
+    A set in it iterates in the order of its members' texts.
+
+    >>> 3 in interned(()), [3] in interned(())
+    (True, False)
+
+    Args:
+        first: the value of a variable that `initial` does not assign.
+    """
+    return InternedDomain(first)
 
 
 def left_out() -> Domain[LeftOut]:

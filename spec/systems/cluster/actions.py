@@ -244,7 +244,9 @@ class ClusterActions(ClusterVariables[C]):
             say(refused.name)
         step = machine.answered(change, responses)
         if isinstance(step, ChangeDone | AlteredPartitions):
-            self.advance(s, controller.advance(EventWaiting(Await(step, s.thread.next_call), s.thread.calls)))
+            self.advance(
+                s, controller.advance(EventWaiting(Await(step, s.thread.following.then), s.thread.following.calls))
+            )
         else:
             self.within_bounds(step)
             self.thread.wait(s.thread, step)

@@ -148,7 +148,11 @@ class ClusterProperties(ClusterActions[C]):
     @transition_invariant
     def legal_psm(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
         """P7: partitions change their states as the table permits, but where a controller begins or resigns."""
-        if not before.active or not after.active or ControllerFailover.STARTS_PARTITIONS in before.thread.calls:
+        if (
+            not before.active
+            or not after.active
+            or ControllerFailover.STARTS_PARTITIONS in before.thread.following.calls
+        ):
             return True
         states = (s.context.partition_states.get(partition, NonExistentPartition) for s in (before, after))
         return self.is_allowed_transition(PARTITION, *states)

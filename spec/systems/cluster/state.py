@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 from typing_extensions import TypeVar
@@ -25,17 +25,15 @@ from spec.language import (
     variable,
 )
 from spec.parts.context import Context, ContextPart, PartitionStates
-from spec.parts.event_thread import EventThread, EventThreadPart, in_order
+from spec.parts.event_thread import EventThread, EventThreadPart
 from spec.parts.requests import Batch, BatchPart, RequestsWithoutMetadata
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from statemachines.controller.alter_partition import AlteringPartitions
-from statemachines.controller.broker_changes import BrokerChanges
-from statemachines.controller.calls import Call, Frame, StackFrames, ZkRequests
+from statemachines.controller.calls import ZkRequests
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.isr_alterations import IsrAlterations
 from statemachines.controller.kafka_zk_client import UNFENCED, ZkBatch
 from statemachines.controller.partition_state_machine import (
     OFFLINE,
@@ -207,25 +205,6 @@ class ClusterVariables(Specification[C]):
         return False
 
     @property
-    def resume_frames(self) -> tuple[Frame | Call, ...]:
-        """The calls that may take the result of a change."""
-        return BrokerChanges.RESUME_FRAMES
-
-    @property
-    def stack_frames(self) -> StackFrames:
-        """The calls that may remain of an event while a change waits, or is over."""
-        raise NotImplementedError
-
-    @property
-    def narrowed_arguments(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
-        """The arguments of calls that are narrower here: no topic is deleted, and brokers fail in order."""
-        of_brokers = sorted(self.domain_of(PartitionAndReplica), key=lambda each: each.replica)
-        return {
-            BrokerChanges.ELECTED.method: {"for_deletion": ((),), "not_for_deletion": in_order(of_brokers)},
-            BrokerChanges.fail_replica_deletion: {"replicas": ((),)},
-        }
-
-    @property
     def more_nodes(self) -> Collection[Znodes]:
         """Further nodes in ZooKeeper, the topic's among them."""
         return (Znodes(TOPIC_PATH),)
@@ -363,13 +342,9 @@ class ClusterVariables(Specification[C]):
     @part
     def thread(self) -> EventThreadPart:
         """The rest of the event that the controller processes."""
-        waits = leaders_await_controller(self)
         return EventThreadPart(
             self.sizes(),
             self.domain_of(PartitionStateChange),
             self.replica_change_domain,
-            resume_frames=(*self.resume_frames, *(IsrAlterations.RESUME_FRAMES if waits else ())),
-            stack_frames=self.stack_frames,
-            isr_change_domain=self.isr_change_domain if waits else None,
-            narrowed_arguments=self.narrowed_arguments,
+            self.isr_change_domain if leaders_await_controller(self) else None,
         )

@@ -92,7 +92,7 @@ class Reassignment(ReassignmentActions[R]):
 
     def is_ending(self, s: R) -> bool:
         """Whether the event under way is ending a reassignment. [B1 to B8]"""
-        return any(isinstance(each, Call) and each.method in ENDINGS for each in s.thread.calls)
+        return any(isinstance(each, Call) and each.method in ENDINGS for each in s.thread.following.calls)
 
     @transition_invariant(when=lambda self: self.reassignment_requests > 0)
     def ends_once_in_sync(self, before: R, step: Step, after: R) -> bool:
@@ -286,7 +286,7 @@ class Reassignment(ReassignmentActions[R]):
             return "the controller waits for ZooKeeper, to take a replica out of the ISR"
         if s.thread.change_done is None:
             return "the controller has nothing to do" if s.active else ""
-        upcoming = s.thread.next_call or next(iter(s.thread.calls), None)
+        upcoming = s.thread.following.then or next(iter(s.thread.following.calls), None)
         return f"the controller is about to {_words(upcoming)}" if isinstance(upcoming, Call) else ""
 
     @view

@@ -11,33 +11,23 @@ from typing_extensions import TypeVar
 from election.ids import BrokerId
 from spec.by_release import ByRelease
 from spec.language import Partial, Size, assumption, constant, initial, integers, left_out, say, switches, variable
-from spec.parts.event_thread import stack_frames_of
-from spec.parts.zk_client import ZkClientReadingVariables, notification_of
+from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
 from statemachines.changes.administration import AdminDesign
 from statemachines.controller.alter_partition import AlteringPartitions
-from statemachines.controller.broker_changes import BrokerChanges
 from statemachines.controller.calls import (
     Await,
     Call,
     Calls,
-    Frame,
-    StackFrames,
     ZkRequests,
-    always,
-    call_of,
     then,
-    then_of,
 )
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
-from statemachines.controller.failover_calls import ControllerFailover
-from statemachines.controller.partition_reassignment import PartitionReassignment
 from statemachines.controller.partition_state_machine import OFFLINE, REASSIGN
-from statemachines.controller.reassignment_steps import ReassignmentSteps
 from statemachines.controller.state_change import ChangeDone
-from statemachines.controller.zk_client import Assignments, ControllerZkClient
+from statemachines.controller.zk_client import Assignments
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
@@ -313,76 +303,6 @@ class ReassignmentVariables(ClusterSpec[R]):
             Znodes("/admin"),
             *(() if self.design.kip_455 else (Znodes(REASSIGN_PARTITIONS, asked, version=left_out()),)),
         )
-
-    # The rest of an event.
-
-    @property
-    def resume_frames(self) -> tuple[Frame | Call, ...]:
-        """The writes in steps of their own, besides the results of elections."""
-        due = [then_of(ReassigningZkClient._deletion_is_due, REASSIGN_PARTITIONS)]
-        updated = ReassignmentSteps.assignment_updated()
-        for assignment in self.reachable:
-            written = ((PARTITION, assignment),)
-            due.append(then_of(ReassigningZkClient._assignment_is_due, TOPIC, written, updated))
-            for to, to_new in self.recipients_of(assignment):
-                tell = ReassignmentSteps.leader_epoch_updated(PARTITION, assignment, to, to_new)
-                due.append(then_of(ReassigningZkClient._epoch_is_due, PARTITION, tell))
-        return (*super().resume_frames, *due)
-
-    def recipients_of(
-        self, assignment: ReplicaAssignment
-    ) -> Iterable[tuple[tuple[BrokerId, ...], tuple[BrokerId, ...]]]:
-        """The possible recipients of this assignment's leader epoch, and those among them that are new replicas."""
-        if self.design.kip_455:
-            recipients = (assignment.origin_replicas, assignment.adding_replicas)
-            return [recipients if self.design.send_added_as_new else (assignment.replicas, ())]
-        return [(each.replicas, ()) for each in self.reachable]
-
-    @property
-    def stack_frames(self) -> StackFrames:
-        """The stacks of brokers' starts and failures, of a failover, and of a reassignment within any of these."""
-        groups = tuple(self.groups_of_brokers)
-        kip_455, of = self.design.kip_455, PartitionReassignment
-        triggered = of.triggered(PARTITION) if kip_455 else of.zk_triggered(PARTITION)
-        notified = always(call_of(ControllerZkClient.delete, (notification_of(PARTITION),)))
-        gone = ((), *((BrokerChanges.going(some),) for some in groups))
-        coming = [BrokerChanges.coming(some, topics) for some in groups for topics in ((), (TOPIC,))]
-        taking_over = ControllerFailover.GOES_ON
-        within = dict.fromkeys(
-            (
-                (),
-                (triggered,),
-                taking_over,
-                (triggered, *taking_over),
-                (notified,),
-                *((come[-1], *rest) for come in coming for rest in gone),
-            )
-        )
-        return (
-            *stack_frames_of(ControllerFailover),
-            *((*come, *rest) for come in coming for rest in gone),
-            *BrokerChanges.STACK_FRAMES[2:],
-            *((*body, *rest) for body in (self.moving() if kip_455 else self.moving_by_node()) for rest in within),
-        )
-
-    @property
-    def groups_of_brokers(self) -> Iterator[tuple[BrokerId, ...]]:
-        """Every set of brokers."""
-        numbers = range(2**self.brokers)
-        return (tuple(each for each in range(self.brokers) if number & 1 << each) for number in numbers)
-
-    def moving(self) -> Iterator[tuple[Call, ...]]:
-        """The possible rests of a reassignment, since 2.4."""
-        for assignment in self.reachable:
-            unneeded = (some for some in self.groups_of_brokers if {*some}.isdisjoint(assignment.replicas))
-            yield from PartitionReassignment.reassigning(PARTITION, assignment, unneeded)
-
-    def moving_by_node(self) -> Iterator[tuple[Call, ...]]:
-        """The possible rests of a reassignment by the node, until 2.3."""
-        for now in self.reachable:
-            for target in self.targets:
-                yield from PartitionReassignment.zk_reassigning(PARTITION, now.replicas, target)
-        yield from PartitionReassignment.zk_forgetting(PARTITION)
 
     @initial
     def a_cluster_set_up(self, s: R) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
-from itertools import chain
+from itertools import chain, combinations
 from typing import Annotated, Any, Final
 
 from spec.by_release import ByRelease
 from spec.language import (
-    Domain,
     Partial,
     Size,
     constant,
@@ -21,20 +20,15 @@ from spec.language import (
     switches,
     variable,
 )
-from spec.parts.event_thread import in_order, stack_frames_of
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
 from statemachines.changes.administration import AdminDesign
-from statemachines.controller.broker_changes import BrokerChanges
-from statemachines.controller.calls import Await, Calls, Frame, StackFrames, call, call_of
+from statemachines.controller.calls import Await, Calls, call
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
-from statemachines.controller.failover_calls import ControllerFailover
 from statemachines.controller.partition_state_machine import OFFLINE
 from statemachines.controller.state_change import ChangeDone
-from statemachines.controller.topic_changes import TopicChanges
-from statemachines.controller.topic_deletion_manager import TopicDeletionManager
 from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import UNASSIGNED, ReplicaAssignment
@@ -226,11 +220,6 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
         ]
 
     @property
-    def replicas_by_broker(self) -> Domain[tuple[PartitionAndReplica, ...]]:
-        """Some replicas, in the order of a controller that iterates over brokers."""
-        return in_order(sorted(self.replicas, key=lambda each: (each.replica, each.topic_partition)))
-
-    @property
     def initial_partitions(self) -> Mapping[TopicPartition, ReplicaAssignment]:
         """The partitions of the topic when it is created."""
         return dict(list(self.assignments.items())[: self.partitions])
@@ -258,46 +247,17 @@ class TopicDeletionVariables(ClusterSpec[ClusterWithDeletions]):
     @property
     def more_nodes(self) -> Collection[Znodes]:
         """The topic's node, and the node that requests its deletion."""
-        some = in_order(self.assignments) if self.partition_additions else (tuple(self.assignments),)
-        data = [TopicAssignment.encode({each: self.assignments[each] for each in partitions}) for partitions in some]
+        keep = self.assignments
+        some = chain.from_iterable(combinations(keep, length) for length in range(len(keep) + 1))
+        data = [
+            TopicAssignment.encode({each: keep[each] for each in partitions})
+            for partitions in (some if self.partition_additions else [tuple(keep)])
+        ]
         return (
             Znodes(TOPIC_PATH, data=data, version=left_out(), children=subset_of(("partitions",))),
             Znodes("/admin"),
             Znodes(DELETE_TOPICS),
             Znodes(MARK),
-        )
-
-    # The rest of an event.
-
-    @property
-    def narrowed_arguments(self) -> Mapping[Callable[..., Any], Mapping[str, Size]]:
-        """Dead replicas may belong to a topic marked for deletion. There is one such topic."""
-        some: Size = self.replicas_by_broker
-        the_topic: Mapping[str, Size] = {"topics": ((TOPIC,),)}
-        return {
-            BrokerChanges.ELECTED.method: {"for_deletion": some, "not_for_deletion": some},
-            BrokerChanges.fail_replica_deletion: {"replicas": some},
-            ControllerZkClient.delete_topic_configs: the_topic,
-            ControllerZkClient.delete_topic_deletions: the_topic,
-        }
-
-    @property
-    def stack_frames(self) -> StackFrames:
-        """The stacks of a failover, of topic changes, of brokers' starts and failures; and a deletion within each."""
-        failing = Frame(BrokerChanges.fail_replica_deletion)
-        within: StackFrames = (
-            (),
-            (Frame(TopicChanges.complete_replica_deletion),),
-            ControllerFailover.GOES_ON[1:],
-            (BrokerChanges.GOING,),
-            (BrokerChanges.TELLS_ALL,),
-        )
-        nodes = (call_of(DeletingZkClient.delete_node, path) for path in children_first(self.assignments))
-        deleting: StackFrames = (*TopicDeletionManager.STACK_FRAMES, (*nodes, *TopicDeletionManager.FORGETS))
-        return (
-            *stack_frames_of(ControllerFailover, TopicChanges, BrokerChanges),
-            (failing, BrokerChanges.TELLS_ALL),
-            *((*body, *rest) for body in deleting for rest in within),
         )
 
     @initial

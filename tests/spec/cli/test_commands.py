@@ -264,7 +264,8 @@ def test_json_is_as_promised(ask: Ask) -> None:
     assert list(found) == [
         *("system", "constants", "switches", "release", "leaves_out", "bounds", "symmetry"),
         *("compared", "accept_vacuous", "engine", "jobs", "versions", "verdict", "why"),
-        *("distinct_states", "generated_states", "depth", "seconds", "compile_seconds"),
+        *("distinct_states", "generated_states", "depth", "interned"),
+        *("seconds", "compile_seconds"),
         *("states_per_second", "bytes_per_state"),
         *("properties", "actions", "counterexample", "counterexamples", "shown"),
         *("opaque_rules", "known", "without_effect", "folds", "advice", "profile"),
@@ -296,6 +297,7 @@ def test_json_is_as_promised(ask: Ask) -> None:
         "distinct_states": 5,
         "generated_states": 8,
         "depth": 5,
+        "interned": {},
         "compile_seconds": 0.0,
         "bytes_per_state": None,
         "properties": [

@@ -329,7 +329,7 @@ DAMAGES: dict[str, tuple[Callable[[RunDirectory], object], str]] = {
     "the head is gone": (lambda run: (run.path / "_run.json").unlink(), "holds no run"),
     "the format is older": (
         _change_json("_run.json", lambda head: head.update(format=1)),
-        "has format 1, and only format 7 can be read",
+        "has format 1, and only format 8 can be read",
     ),
     "the head was edited": (
         _change_json("_run.json", lambda head: head.update(constants={"top": "4", "sides": "2"})),

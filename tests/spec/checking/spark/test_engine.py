@@ -64,6 +64,7 @@ def comparable(found: Exploration) -> dict[str, Any]:
         "levels": [each[:4] for each in found.levels],
         "coverage": [(each.enabled, each.taken, each.changing, each.bounded) for each in found.coverage],
         "new states": sum(each.new_states for each in found.coverage),
+        "interned": found.interned,
         "discoveries": {
             number: (each.length, each.path[0], list(each.path[1])) for number, each in found.discoveries.items()
         },
@@ -177,6 +178,7 @@ def by_jobs(session: SparkSession) -> Explore:
 
 BY_JOBS: list[Any] = [
     ("several broken", {"keep_going": True, "max_depth": 4}),
+    ("interned values", {"keep_going": True, "max_depth": 3}),
     pytest.param("a step that changes nothing breaks it", {"keep_going": True}, marks=pytest.mark.long),
 ]
 """Findings of every kind, and a bound. A level costs a second here; `make long-spark` runs every toy."""

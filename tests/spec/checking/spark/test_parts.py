@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from spec.checking.local.rows import Rows
 from spec.checking.machine.memory import MB, Budget, OutOfMemory, private, written
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
+from spec.checking.runs.interned_values import InternedValues
 from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark import SparkEngine, stages
 from spec.checking.spark.allotment import HEAP, HEAP_FOR_A_WORKER, WORK, MemoryQuota, allotted, minimum
@@ -381,8 +383,11 @@ def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: 
     with pytest.MonkeyPatch.context() as few:
         few.setattr(stages, "BLOCK", 7)
         few.setattr(stages, "ROWS", 3)
-        rows = list(stages._rows(found))
-    blocks = list(stages._blocks(rows, words, report))
+        rows = list(stages._rows(found, pickle.dumps({"v": [3]})))
+    told = list[InternedValues]()
+    blocks = list(stages._blocks(rows, words, report, told.append))
+    assert all(each == {"v": [3]} for each in told)
+    assert bool(told) == bool(blocks)
     assert all(len(block.states) <= 7 for block in blocks)
     sent = [
         (block.bucket, state, act)
