@@ -1,4 +1,4 @@
-"""Tables as tests: one test goes through all rows of a table, each a subtest of pytest.
+"""Tables as tests: one test goes through all rows of a table; each row that raises is reported as a subtest.
 
 `pytest.mark.parametrize` makes a test of each row. That pays if rows take long or need fixtures of their own. A table
 whose rows take microseconds would become a thousand tests that each cost milliseconds.
