@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 PHASES = [phase for phase in Phase if phase is not Phase.explain]
 
 # For a person who waits. Random, so many users try many walks; a failing example is kept and comes first next time.
-settings.register_profile("dev", max_examples=40, stateful_step_count=50, deadline=None, phases=PHASES)
+settings.register_profile("dev", max_examples=25, stateful_step_count=40, deadline=None, phases=PHASES)
 
 # Derandomized: a red build is red because of the change, and is red again on any machine.
 settings.register_profile(
     "ci",
-    max_examples=80,
-    stateful_step_count=60,
+    max_examples=50,
+    stateful_step_count=50,
     deadline=None,
     phases=PHASES,
     derandomize=True,
@@ -95,11 +95,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """More than the cores: a test that waits for a server or a killed process needs no core.
+    """In a long run more than the cores: a test that waits for a server or a killed process needs no core.
 
-    Each worker costs seven processor seconds before its first test, so a short run has one more, a long run two.
+    Each worker costs seven processor seconds before its first test, and a short run waits little.
     """
-    return (os.cpu_count() or 1) + (2 if config.option.markexpr == "long" else 1)
+    return (os.cpu_count() or 1) + (2 if config.option.markexpr == "long" else 0)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,4 +1,4 @@
-"""Tables as tests: one test goes through all rows of a table, each a subtest of pytest.
+"""Tables as tests: one test goes through all rows of a table; each row that raises is reported as a subtest.
 
 `pytest.mark.parametrize` makes a test of each row. That pays if rows take long or need fixtures of their own. A table
 whose rows take microseconds would become a thousand tests that each cost milliseconds.
@@ -9,11 +9,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import pytest
 
 Test: TypeAlias = Callable[..., None]
+NOT_PASSED: Final = Exception, pytest.fail.Exception, pytest.skip.Exception, pytest.xfail.Exception
+"""Only a row that raises becomes a subtest: reporting one takes longer than most rows."""
 
 
 def rows(names: str, table: Iterable[Any] | Mapping[str, Any]) -> Callable[[Test], Test]:
@@ -41,8 +43,11 @@ def rows(names: str, table: Iterable[Any] | Mapping[str, Any]) -> Callable[[Test
                 fixtures["subtests"] = subtests
             for name, row in named:
                 values = dict(zip(arguments, (row,) if len(arguments) == 1 else row, strict=True))
-                with subtests.test(name, **({} if name else values)):
+                try:
                     test(*args, **fixtures, **values)
+                except NOT_PASSED:
+                    with subtests.test(name, **({} if name else values)):
+                        raise
 
         kept = [each for name, each in inspect.signature(test).parameters.items() if name not in arguments]
         if "subtests" not in {each.name for each in kept}:

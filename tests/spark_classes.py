@@ -18,9 +18,10 @@ OPTIONS: Final = "SPARK_SUBMIT_OPTS"
 """The environment variable with Java options for Spark's scripts."""
 A_RUN: Final = """
 from spec.checking import check
-from spec.checking.spark import SparkEngine
+from spec.checking.spark import SparkEngine, session
 from tests.spec.toys import TOYS
 
+session.PATIENCE = 600.0  # a busy Java needs a minute to write the archive
 check(TOYS["walkers"], engine=SparkEngine(driver_level=0, workers=2), keep_going=True, max_depth=3)
 """
 

@@ -8,6 +8,7 @@ import pytest
 
 from spec.checking import check
 from tests.gallery.exploring import ENGINES, Explored, Figures, checked, explored, figures, system
+from tests.tiers import in_turn
 
 State = tuple[tuple[str, ...], frozenset[str]]
 """The number of elements, and the waiting threads."""
@@ -75,10 +76,10 @@ def test_with_two_conditions_it_has_the_published_states(engine: str) -> None:
     assert (result.verdict, *figures(result)[:2]) == ("holds", 1_600, 12_313)
 
 
-@pytest.mark.parametrize("notify", ["one", "all", "other"])
-@pytest.mark.parametrize(("producers", "consumers", "places"), SMALL)
-def test_states_equal_a_search_in_plain_python(producers: int, consumers: int, places: int, notify: str) -> None:
+@pytest.mark.parametrize(("size", "notify"), in_turn(SMALL, ["one", "all", "other"]), ids=str)
+def test_states_equal_a_search_in_plain_python(size: tuple[int, int, int], notify: str) -> None:
     """With one notified, there is a deadlock if there are more than twice as many threads as places, as in v08."""
+    producers, consumers, places = size
     expected = plain(producers, consumers, places, notify)
     assert expected.broken == (notify == "one" and producers + consumers > 2 * places)
     for engine in ("reference", "local"):

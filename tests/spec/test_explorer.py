@@ -287,7 +287,7 @@ BROKEN = """() => [...document.querySelectorAll("#lanes span")].flatMap(lane => 
 
 
 @in_a_browser
-@pytest.mark.parametrize("brokers", [2, 5])
+@pytest.mark.parametrize("brokers", [pytest.param(2, marks=pytest.mark.long), 5])
 def test_no_word_in_the_name_of_a_lane_is_broken(browser: Any, tmp_path: Path, brokers: int) -> None:
     """On a desktop and a phone; with many lanes, their names are vertical."""
 

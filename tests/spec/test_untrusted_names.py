@@ -127,7 +127,7 @@ def assert_seen(text: str, but: str = "") -> None:
     assert not hidden, sorted(map(ascii, hidden))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(TEXTS)
 def test_text_of_any_characters_is_visible_in_every_format(word: str) -> None:
     """And an XML parser and Graphviz read the output."""
@@ -164,7 +164,7 @@ def test_no_text_looks_like_its_own_escapes(inside: bool, word: str) -> None:
         assert json.loads(json.dumps({word: jsonable(word)})) == {word: word}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(TEXTS)
 def test_the_explorers_page_shows_only_visible_text(word: str) -> None:
     """The page's script receives only escaped text."""

@@ -71,7 +71,7 @@ POSSIBLE = {f"{step} {code}" for step, codes in ANSWERS.items() for code in code
 """Everything that can happen, and does in each long run: proof that the walks reach everywhere."""
 
 
-@pytest.mark.parametrize("operations", [200, pytest.param(LONG, marks=pytest.mark.long, id="long")])
+@pytest.mark.parametrize("operations", [100, pytest.param(LONG, marks=pytest.mark.long, id="long")])
 def test_the_class_is_where_the_server_is(server: Server, first_round: int, operations: int) -> None:
     """After each of so many operations; many of them succeed, and many cause events."""
     wanted = POSSIBLE if operations == LONG else set[str]()

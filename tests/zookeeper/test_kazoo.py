@@ -191,7 +191,7 @@ WANTED = {f"{step} {code}" for step, codes in ANSWERS.items() for code in codes}
 }
 
 
-@pytest.mark.parametrize("operations", [150, pytest.param(5_000, marks=pytest.mark.long, id="long")])
+@pytest.mark.parametrize("operations", [75, pytest.param(5_000, marks=pytest.mark.long, id="long")])
 def test_the_class_is_where_kazoo_says_that_the_server_is(server: Server, first_round: int, operations: int) -> None:
     """After each of so many operations."""
     tally = run_far(KazooWalk, server, first_round, operations, WANTED)

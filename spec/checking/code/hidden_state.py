@@ -242,12 +242,15 @@ READERS: Final = frozenset({"importlib", "linecache", "logging", "warnings", "zi
 """Packages of Python that may open files meanwhile."""
 _WATCHED: Final = dict[CodeType, WeakSet[Any]]()
 """By the code of a rule, who hears of it."""
+_FILES: Final = set[str]()
+"""The files with that code: asking for a name first is much faster, since Python hashes code anew each time."""
 
 
 def watch(code: CodeType, watcher: Any) -> None:
     """From now on this code, and what it calls, may not turn to anything outside; `watcher.hear` finds the words."""
     if not _WATCHED:
         sys.addaudithook(_refuse)  # for good: Python cannot remove it
+    _FILES.add(code.co_filename)
     _WATCHED.setdefault(code, WeakSet()).add(watcher)
 
 
@@ -256,18 +259,21 @@ def _refuse(
     given: tuple[Any, ...],
     inside: Set[str] = INSIDE,  # a default is still there when Python ends
     watched: dict[CodeType, WeakSet[Any]] = _WATCHED,
-    this_frame: Callable[[int], FrameType] = sys._getframe,
+    files: Set[str] = _FILES,
+    this_frame: Callable[[int], FrameType | None] = sys._getframe,
 ) -> None:
     """Refuse an event if a rule causes it."""
     if event in inside or event.partition(".")[0] in inside:
         return
-    frame: FrameType | None = this_frame(1)
-    while frame is not None and frame.f_code not in watched:
-        if str(frame.f_globals.get("__name__")).partition(".")[0] in READERS:
-            return
+    cause = frame = this_frame(1)
+    while frame is not None and not (frame.f_code.co_filename in files and frame.f_code in watched):
         frame = frame.f_back
     if frame is None or (event == "open" and isinstance(given[0], str) and is_installed_file(given[0])):
         return
+    while cause is not None and cause is not frame:
+        if str(cause.f_globals.get("__name__")).partition(".")[0] in READERS:
+            return
+        cause = cause.f_back
     told = [
         each.hear(frame.f_code, frame.f_lineno, f"{event}({safe_repr(given[0]) if given else ''})")
         for each in watched[frame.f_code]

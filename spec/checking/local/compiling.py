@@ -150,13 +150,19 @@ def compile_alone(loads: Sequence[Load], kernels: Kernels) -> None:
 
 
 def is_compiled(loads: Sequence[Load], kernels: Kernels) -> bool:
-    """Whether kernels are compiled; if so they are loaded."""
+    """Whether kernels are compiled; if so they are loaded, once in this process."""
+    wanted = [each for each in loads if (each, kernels) not in _LOADED]
     try:
         with event.install_listener("numba:compile", _Refusing()):
-            load(loads, kernels)
+            load(wanted, kernels)
     except _NotCompiled:
         return False
+    _LOADED.update((each, kernels) for each in wanted)
     return True
+
+
+_LOADED: Final[set[tuple[Load, Kernels]]] = set()
+"""What this process has loaded."""
 
 
 def compiled(

@@ -47,6 +47,10 @@ ON_THE_DRIVER = {"controller-election, 1.1"}
 """The instance that Spark's driver explores in every test run."""
 BY_ORBITS = {"controller, 0.10.1"}
 """The instance that is explored by orbits in every test run."""
+LATER = {"controller, 2.1", "controller, 2.8", "controller, 1.1", "controller, 3.9, one broker to the end"} | {
+    f"replication, {version} with Kafka's answers, 2-2-2-2" for version in ("kip-101", "kip-279")
+}
+"""Small instances only in `make long`: another one of the same release or version is explored in every run."""
 FEW = {each.name for each in instances() if each.distinct_states <= 500}
 """Instances that the reference engine explores in every run. `make check` runs all engines on the controller
 election, the reference engine on a smaller instance."""
@@ -60,7 +64,7 @@ def asked(soon: Set[str], at_all: Set[str], orbits: bool = False) -> pytest.Mark
             pytest.param(
                 each,
                 id=each.name,
-                marks=() if each.name not in WIDE and {each.size, each.name} & soon else pytest.mark.long,
+                marks=() if each.name not in WIDE | LATER and {each.size, each.name} & soon else pytest.mark.long,
             )
             for each in instances()
             if {each.size, each.name} & at_all and (each.orbits is not None or not orbits)

@@ -33,6 +33,7 @@ from tests.rows import rows
 from tests.spec.checking.symmetry.test_reduction import Rule, Society
 from tests.spec.checking.toys import Clock, Counters, Row, Table
 from tests.spec.toys import TOYS, Walkers
+from tests.tiers import in_turn
 
 
 class StairsState(State):
@@ -282,8 +283,7 @@ def counterexamples(result: Result) -> list[Any]:
     return [each.to_json() for each in result.counterexamples]
 
 
-@pytest.mark.parametrize("symmetry", [False, True], ids=["all states", "orbits"])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("engine", "symmetry"), in_turn(ENGINES, [False, True]))
 def test_each_property_that_breaks_has_its_counterexample(engine: str, symmetry: bool) -> None:
     """The shortest comes first. Each equals that of a run for its property alone, on every engine."""
     toy = SOCIETY if symmetry else TOYS["several broken"]

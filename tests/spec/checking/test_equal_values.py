@@ -34,6 +34,7 @@ from spec.language import (
 )
 from spec.language.errors import OutOfDomain, UsageError
 from spec.testing import Violation, as_state_machine
+from tests.tiers import in_turn
 
 ENGINES = ["reference", "local"]
 
@@ -120,8 +121,7 @@ EQUAL: dict[str, tuple[Domain[Any], Any, Any]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("order", [GoodFirst, BadFirst])
-@pytest.mark.parametrize("case", EQUAL)
+@pytest.mark.parametrize(("case", "order"), in_turn(EQUAL, [GoodFirst, BadFirst]))
 def test_a_value_that_only_equals_one_of_the_domain_is_outside(case: str, order: type[Any]) -> None:
     """Whichever is met first, on every engine."""
     domain, *values = EQUAL[case]

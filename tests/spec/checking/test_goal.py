@@ -21,6 +21,7 @@ from tests.rows import rows
 from tests.spec.checking.test_check import SOCIETY
 from tests.spec.checking.toys import Row, Table
 from tests.spec.toys import OffTheLine, Walkers
+from tests.tiers import in_turn
 
 ENGINES: dict[str, Callable[[], Engine]] = {
     "reference": ReferenceEngine,
@@ -47,8 +48,7 @@ def shown(result: Result) -> dict[str, Any]:
     return result.shown.to_json()
 
 
-@pytest.mark.parametrize("written", GOALS)
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(("written", "engine"), in_turn(GOALS, ENGINES))
 def test_the_shortest_trace_is_shown(engine: str, written: str) -> None:
     """Every engine gives the same steps and the same figures for the levels explored."""
     toy = Walkers()
@@ -60,8 +60,10 @@ def test_the_shortest_trace_is_shown(engine: str, written: str) -> None:
     assert (found.distinct_states, found.depth) == (plain.distinct_states, GOALS[written][1])
 
 
-@pytest.mark.parametrize("written", ["two_had_it", "back", "hand_over", "len(s.held) == 2", "2 in s.state.values()"])
-@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize(
+    ("written", "engine"),
+    in_turn(["two_had_it", "back", "hand_over", "len(s.held) == 2", "2 in s.state.values()"], ENGINES),
+)
 def test_the_shortest_trace_is_shown_under_symmetry(engine: str, written: str) -> None:
     """It is a run of the system, as short as without symmetry, and the same on every engine."""
     found = check(SOCIETY, engine=ENGINES[engine](), show=written, symmetry=True)

@@ -72,7 +72,7 @@ def parts(systems: int, each: int) -> list[Any]:
     return [pytest.param(range(at, at + each), id=name(at, SEED)) for at in range(0, systems, each)]
 
 
-@pytest.mark.parametrize("numbers", parts(20, 10))
+@pytest.mark.parametrize("numbers", parts(10, 5))
 def test_all_engines_agree_on_random_systems(numbers: range, tmp_path: Path) -> None:
     """The reference engine, the local one with one worker and with two, simulations, state machines, and files."""
     go_through(numbers, tmp_path)

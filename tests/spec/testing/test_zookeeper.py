@@ -267,7 +267,7 @@ def expected(s: Any) -> Mapping[str, object]:
 
 
 TestZooKeeperBesideItsClients = against(Clients(), ZooKeeper, do=do, see=see, expected=expected).TestCase
-TestZooKeeperBesideItsClients.settings = settings(max_examples=10)
+TestZooKeeperBesideItsClients.settings = settings(max_examples=5)
 
 
 # Detectable flaws

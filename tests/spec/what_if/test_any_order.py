@@ -53,6 +53,7 @@ from statemachines.messages.zk_data import TopicPartitionState, topic_partition_
 from statemachines.releases import RELEASES
 from statemachines.zookeeper.tree import Node
 from tests.rows import rows
+from tests.tiers import in_turn
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -617,8 +618,7 @@ def move(*target: int) -> Reassign:
     return Reassign({T0: target})
 
 
-@pytest.mark.parametrize("others", [(), (Crash(1),)], ids=str)
-@pytest.mark.parametrize("release", ["2.3", "2.6", "3.9"])
+@pytest.mark.parametrize(("release", "others"), in_turn(["2.3", "2.6", "3.9"], [(), (Crash(1),)]), ids=str)
 def test_a_partition_moves_whether_its_leader_dies_or_not(others: tuple[ClusterEvent, ...], release: str) -> None:
     [case] = in_any_order(cluster(status(1, 2)), move(2, 3), *others, release=release).cases
     assert (case.health, case.arrives, case.explored) == (PartitionHealth.Online, True, True)

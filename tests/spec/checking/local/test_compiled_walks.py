@@ -18,6 +18,7 @@ from spec.language import Specification, State, action, integers, require, somet
 from spec.systems.controller_election import ControllerElection
 from spec.systems.replication import Replication
 from tests.spec.checking.toys import Bank, Clock, Counters, Philosophers, Ring, Row, Table
+from tests.tiers import in_turn
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +73,7 @@ TOYS: dict[str, tuple[Specification, tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("toy", TOYS)
-@pytest.mark.parametrize("policy", [SWARM, EVEN, BY_INSTANCE])
+@pytest.mark.parametrize(("toy", "policy"), in_turn(TOYS, [SWARM, EVEN, BY_INSTANCE]))
 def test_compiled_walks_of_toys_equal_plain_walks(pool: ThreadPoolExecutor, toy: str, policy: Policy) -> None:
     """One that ..."""
     specification, without = TOYS[toy]

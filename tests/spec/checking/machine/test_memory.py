@@ -65,7 +65,11 @@ def test_used_memory_is_measured_and_reserved_is_not() -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="it reads /proc")
-@pytest.mark.parametrize("engine", [LocalEngine(2), SparkEngine(driver_level=1000)], ids=["local", "Spark's driver"])
+@pytest.mark.parametrize(
+    "engine",
+    long_unless(lambda each: isinstance(each, LocalEngine), [LocalEngine(2), SparkEngine(driver_level=1000)]),
+    ids=["local", "Spark's driver"],
+)
 def test_reserved_memory_is_released(engine: Engine) -> None:
     """At once, before any garbage collection: address space is limited, on Linux also to 65,530 mappings."""
     check(TOYS["jugs"], engine=engine)

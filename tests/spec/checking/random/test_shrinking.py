@@ -15,6 +15,7 @@ from spec.checking.traces.paths import trace
 from spec.language import Specification
 from spec.language.state import Values
 from tests.spec.checking.toys import Bank, Counters, Jugs, Philosophers, Row, Table
+from tests.tiers import in_turn
 
 
 class Blind:
@@ -91,8 +92,7 @@ TOYS: dict[str, tuple[Specification, str, int]] = {
 }
 
 
-@pytest.mark.parametrize("toy", TOYS)
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(("toy", "seed"), in_turn(TOYS, [1, 2, 3]))
 def test_small_failures_shrink_to_the_shortest(toy: str, seed: int) -> None:
     """Every failing path to each of these shrinks to one of its least length."""
     specification, name, length = TOYS[toy]
@@ -104,8 +104,7 @@ def test_small_failures_shrink_to_the_shortest(toy: str, seed: int) -> None:
     assert trace(model, number, shorter).length == length
 
 
-@pytest.mark.parametrize("toy", TOYS)
-@pytest.mark.parametrize("seed", [1, 2, 3, 4])
+@pytest.mark.parametrize(("toy", "seed"), in_turn(TOYS, [1, 2, 3]))
 def test_unneeded_steps_are_removed(toy: str, seed: int) -> None:
     """Even where exploring everything is impossible, no single step of the result can be left out."""
     specification, name, _ = TOYS[toy]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +37,7 @@ from spec.language import (
     variable,
 )
 from spec.language.symmetry import ValuesDistinguished
-from tests.tiers import long_unless
+from tests.tiers import in_turn
 
 ENGINES: dict[str, Any] = {"reference": "reference", "local": "local", "auto": "auto", "spark": SparkEngine}
 
@@ -201,7 +200,7 @@ SPOILT: dict[type[Specification], str] = {
 
 @pytest.mark.parametrize(
     ("spoilt", "engine"),
-    long_unless(lambda case: case[0] in {InAnAction, InAProperty, ByText}, itertools.product(SPOILT, ENGINES)),
+    in_turn(SPOILT, ENGINES),
     ids=lambda each: getattr(each, "__name__", each),
 )
 def test_distinguishing_values_in_a_rare_state_is_refused(spoilt: type[Specification], engine: str) -> None:

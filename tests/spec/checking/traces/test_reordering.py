@@ -52,7 +52,7 @@ def changes(steps: list[Step]) -> int:
     "steps",
     [
         pytest.param(IN_TURN, marks=pytest.mark.long),
-        SHARED,
+        pytest.param(SHARED, marks=pytest.mark.long),
         ANN,
         [],
         [*ANN, *by("bob", "drink"), *by("ann", "drink")],
