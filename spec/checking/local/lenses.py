@@ -190,7 +190,7 @@ class OptionalLens(Lens):
         return self.inner.look(seen) if seen[self.at] else self.nothing
 
     def put(self, seen: ReadSlots, value: Any, writes: Writes) -> None:  # noqa: D102
-        if value is self.nothing:
+        if value is self.nothing or (self.nothing == () and type(value) is LazySequence and not len(value)):
             self.clear(writes)
         else:
             writes[self.at] = 1

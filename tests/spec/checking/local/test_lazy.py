@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from spec.checking.local.lazy import Copy, ReadSlots, Writes, plain
 from spec.checking.local.lenses import Lens, Lenses, NotRepresentable
-from spec.language import Domain, OutOfDomain, integers, possibly_empty
+from spec.language import Domain, OutOfDomain, booleans, integers, possibly_empty, tuple_of
 from tests.rows import rows
 from tests.spec.checking.local.programs import QUESTIONS, Program, around, changes, materials_of, programs
 from tests.spec.checking.local.structures import FEW_OF, SMALL, STRUCTURES
@@ -160,6 +160,16 @@ def test_writes_equal_those_of_plain_values(data: st.DataObject, found: list[Tre
     else:
         for others in data.draw(agreeing(memory, seen, members)):
             assert memory.written(writes, others, at) == expected(others), (others, dict(seen), writes)
+
+
+def test_an_empty_slice_of_a_tuple_is_the_empty_tuple() -> None:
+    """Where a tuple may be empty, nothing is written but that."""
+    pair = tuple_of(booleans(), booleans())
+    memory = Memory(pair, possibly_empty(pair))
+    seen, writes = memory.seen(((True, False), (True, True))), Writes()
+    x, _ = memory.look(seen)
+    memory.lenses[1].put(seen, x[5:9], writes)
+    assert writes == {2: 0, 3: 0, 4: 0}
 
 
 # The same for all small values.
