@@ -14,7 +14,7 @@ BUDGET: Final = {
     "election": 776,
     "spec": 650,
     "spec/atlas": 885,
-    "spec/checking": 25_614,
+    "spec/checking": 25_639,
     "spec/cli": 2_679,
     "spec/explorer": 571,
     "spec/kafka": 7_051,

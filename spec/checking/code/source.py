@@ -13,12 +13,13 @@ import pickle
 import sys
 import sysconfig
 from collections.abc import Collection, Iterable, Iterator
+from enum import Enum
 from functools import cache
 from importlib.util import resolve_name
 from itertools import chain
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Generic
+from typing import Any, Final, Generic
 
 import spec
 from spec.language.errors import UsageError
@@ -109,20 +110,44 @@ def pickled(specification: Specification, asked: object = None) -> bytes:
     _ = specification.variables, next(specification.initials, None)
     _ = specification.actions, specification.properties
     declared = [(cls, list(vars(cls))) for cls in classes_of(specification) if cls.__module__ in apart]
+    of_values = [
+        each
+        for module in along
+        for each in vars(module).values()
+        if isinstance(each, type) and each.__module__ == module.__name__ and issubclass(each, tuple | Enum)
+    ]
     for module in along:
         cloudpickle.register_pickle_by_value(module)
     try:
-        content: bytes = cloudpickle.dumps((specification, asked, declared))
+        content: bytes = cloudpickle.dumps((specification, asked, declared, of_values))
         return content
     finally:
         for module in along:
             cloudpickle.unregister_pickle_by_value(module)
 
 
+_SENT: Final[dict[tuple[str, str], type]] = {}
+"""The classes that another process has sent along, by module and name: they are in no module here."""
+
+
+def class_named(module: str, name: str) -> Any:
+    """The class of this name, which is here already.
+
+    Raises:
+        LookupError: there is none.
+    """
+    first, *inner = name.split(".")
+    found: Any = _SENT.get((module, first)) or vars(sys.modules[module])[first]
+    for each in inner:
+        found = vars(found)[each]
+    return found
+
+
 def unpickled(content: bytes) -> tuple[Specification, Any]:
     """The pickled specification, and the request to it."""
     specification: Specification
-    specification, asked, declared = pickle.loads(content)
+    specification, asked, declared, of_values = pickle.loads(content)
+    _SENT.update({(each.__module__, each.__qualname__): each for each in (*of_values, *(cls for cls, _ in declared))})
     for cls, names in declared:
         for name in names:
             if name in vars(cls) and not name.startswith("__"):

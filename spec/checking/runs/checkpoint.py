@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from spec.checking.exploration import Coverage, Jobs, Options, Statistics
 from spec.checking.model import Model
 from spec.checking.runs.discoveries import PackedDiscovery, as_committed, discovered_in
-from spec.checking.runs.interned_values import InternedValues, committed, meet, values_of
+from spec.checking.runs.interned_values import InternedValues, meet, read, written
 from spec.checking.runs.run_identity import identity_of
 from spec.checking.runs.rundir import BUCKETS, Commit, LevelFile, RunDirectory, locked
 from spec.checking.symmetry.renamings import ComparisonCounts
@@ -63,7 +63,7 @@ def commit_of(
         checkpoint.compared.states,
         tuple(sorted(checkpoint.compared.by_permutations)),
         checkpoint.compared.left_out,
-        committed(interned),
+        written(interned),
     )
 
 
@@ -110,7 +110,7 @@ def open_run(
         directory, commits = RunDirectory.resume(path, identity)
         model.opaque_rules.update(*(commit.opaque_rules for commit in commits))
         for commit in commits:
-            meet(model.layout, values_of(commit))
+            meet(model.layout, read(commit.interned))
     else:
         directory = RunDirectory.create(path, identity, 8 * model.layout.words, buckets=buckets)
     return directory, commits

@@ -26,7 +26,7 @@ from spec.checking.code.source import pickled, unpickled
 from spec.checking.exploration import Options
 from spec.checking.model import Model
 from spec.checking.result import LevelResult
-from spec.checking.runs.interned_values import meet, values_met, values_of
+from spec.checking.runs.interned_values import meet, read, values_met, written
 from spec.checking.runs.run_identity import identity_of
 from spec.checking.runs.rundir import Commit, RunDirectory
 from spec.checking.states.packed import Words, from_column
@@ -96,13 +96,13 @@ def spark_states_of_run(session: SparkSession, run_dir: Directory, specification
     model, run = _opened(run_dir, specification)
     files = [str(run.file(commit.level, file.bucket)) for commit in run.verified_commits() for file in commit.files]
     packed = session.read.option("basePath", str(run.path)).parquet(*files).select("level", "state")
-    content, interned = pickled(model.specification), values_met(model.layout, {})
+    content, interned = pickled(model.specification), written(values_met(model.layout, {}))
 
     def unpacked(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
         model = Model(unpickled(content)[0])
-        meet(model.layout, interned)
+        meet(model.layout, read(interned))
         table, of_states = _Columns(model), pa.binary(8 * model.layout.words)
         for batch in batches:
             states = from_column(batch.column("state").cast(of_states))
@@ -166,7 +166,7 @@ def _opened(run_dir: Directory, specification: SpecificationOrClass) -> tuple[Mo
         del identity[part]
     run = RunDirectory.open(_place(run_dir), identity)
     for commit in run.commits():
-        meet(model.layout, values_of(commit))
+        meet(model.layout, read(commit.interned))
     return model, run
 
 

@@ -6,13 +6,13 @@ the values that first occur in its level, and Spark sends its workers those of a
 
 from __future__ import annotations
 
-import sys
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from enum import Enum
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from spec.checking.code.source import class_named
 from spec.language.cells import Cell
 from spec.language.domains import FrozenMapping, InternedDomain
 from spec.language.domains.records import require_plain_reading
@@ -20,7 +20,6 @@ from spec.language.errors import SpecificationError, UsageError, safe_repr
 from spec.language.state import Layout, Values
 
 if TYPE_CHECKING:
-    from spec.checking.runs.rundir import Commit
     from spec.checking.states.packed import ManyStates, Words
 
 InternedValues: TypeAlias = Mapping[str, Sequence[Any]]
@@ -114,17 +113,17 @@ def _numbers(cell: Cell, states: Words) -> set[int]:
     return {*np.unique(numbers).tolist()}
 
 
-# In a commit.
+# Written: in a commit, and for another process, which may have classes of its own by the same names.
 
 
-def committed(values: InternedValues) -> dict[str, list[Any]]:
-    """Values as a commit has them."""
+def written(values: InternedValues) -> InternedValues:
+    """Values as JSON."""
     return {cell: [*map(as_json, its)] for cell, its in values.items()}
 
 
-def values_of(commit: Commit) -> InternedValues:
-    """The values that first occur in a commit's level; UsageError if one cannot be read."""
-    return {cell: [*map(from_json, its)] for cell, its in commit.interned.items()}
+def read(values: InternedValues) -> InternedValues:
+    """The values from JSON; UsageError if one cannot be read."""
+    return {cell: [*map(from_json, its)] for cell, its in values.items()}
 
 
 def as_json(value: Any) -> Any:
@@ -142,15 +141,17 @@ def as_json(value: Any) -> Any:
 
 
 def from_json(written: Any) -> Any:
-    """The value. Its classes must be loaded already: what the file names is looked up, and nothing of it is run.
+    """The value. Its classes must be here already: what is named is looked up, and nothing of it is run.
 
     Raises:
         UsageError: it is none.
     """
     try:
         return _read(written)
-    except (AttributeError, KeyError, TypeError, ValueError, SpecificationError):
-        raise UsageError(f"it has an interned value that cannot be read: {safe_repr(written)}") from None
+    except (AttributeError, LookupError, TypeError, ValueError, SpecificationError):
+        raise UsageError(
+            f"an interned value cannot be read: {safe_repr(written)}; classes of values must be found by name"
+        ) from None
 
 
 def _read(written: Any) -> Any:
@@ -167,9 +168,7 @@ def _read(written: Any) -> Any:
         case "bytes":
             return bytes.fromhex(given)
     module, name, *parts = given
-    cls: Any = sys.modules[module]
-    for each in name.split("."):
-        cls = vars(cls)[each]
+    cls = class_named(module, name)
     if kind == "member" and issubclass(cls, Enum):
         return cls[parts[0]]
     if kind == "record" and issubclass(cls, tuple) and len(cls._fields) == len(parts):

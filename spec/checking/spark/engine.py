@@ -31,7 +31,7 @@ from spec.checking.runs.checkpoint import (
     require_run,
 )
 from spec.checking.runs.discoveries import Predecessor, with_paths
-from spec.checking.runs.interned_values import OccurringValues, committed, values_of
+from spec.checking.runs.interned_values import OccurringValues, read, written
 from spec.checking.runs.level_discoveries import STEP, failed
 from spec.checking.runs.rundir import BUCKETS, Commit, RunDirectory
 from spec.checking.spark import exchange, visited_buckets
@@ -212,7 +212,7 @@ class _Search:
     def levels(self, commits: list[Commit], initial: list[bytes]) -> Iterator[Commit]:
         """Existing commits first, so that a run ends where it would have ended; then those of new levels."""
         for commit in commits:
-            self.interned.add(values_of(commit))
+            self.interned.add(read(commit.interned))
             yield commit
         if commits:
             commit = commits[-1]
@@ -310,7 +310,7 @@ class _Search:
             length = before.level if number == self.work.deadlock else level
             findings.setdefault(self.model.properties[number].name, {"length": length, **end.to_json()})
         files = tuple(sorted(report.files, key=lambda file: file.bucket))
-        self.interned.add(report.interned)
+        self.interned.add(read(report.interned))
         commit = Commit(
             level,
             files,
@@ -325,7 +325,7 @@ class _Search:
             before.compared_states + report.compared.states,
             tuple(sorted({*before.by_permutations, *report.compared.by_permutations})),
             before.left_out + report.compared.left_out,
-            committed(self.interned.levels[-1]),
+            written(self.interned.levels[-1]),
         )
         self.directory.commit(commit)
         return commit
@@ -352,7 +352,7 @@ class _Search:
             decided,
             shares(self.directory, level, parallelism, largest),
             work,
-            self.interned.all(),
+            written(self.interned.all()),
             self.checkpoint.compared.states,
             min(self.directory.buckets, max(parallelism, -(-2 * rows // largest))),
         )

@@ -13,6 +13,7 @@ travel along in rows and are collected from the tasks, never in accumulators: a 
 from __future__ import annotations
 
 import gc
+import json
 import os
 import pickle
 import socket
@@ -31,7 +32,7 @@ from spec.checking.local.jit import Array
 from spec.checking.machine.memory import Budget, OutOfMemory, private
 from spec.checking.model import EvaluationFailed, Model, OpaqueRuleFound
 from spec.checking.runs.discoveries import Predecessor, keep_lowest
-from spec.checking.runs.interned_values import InternedValues, meet, values_met
+from spec.checking.runs.interned_values import InternedValues, meet, read, values_met, written
 from spec.checking.runs.level_discoveries import STEP, LocatedFailure
 from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark.allotment import CODE, WORK, MemoryQuota
@@ -79,7 +80,7 @@ class Job:
     work: int | None
     """The quota of a worker in bytes; None: half of its share of its machine."""
     interned: InternedValues
-    """The interned values that occur down to the level."""
+    """The interned values that occur down to the level, as JSON."""
     compared: int
     """The number of states compared one by one before, see `Symmetry.examine`."""
     settlers: int
@@ -123,7 +124,7 @@ def settle(job: Job, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
             buckets = range(first.bucket % job.settlers, job.directory.buckets, job.settlers)
             each = ((block.states, block.actions) for block in chain([first], blocks))
             with _reporting(report, worker.work.model), report.printing():
-                worker.settle(each, buckets, job.level, job.decided, report, job.interned, job.compared)
+                worker.settle(each, buckets, job.level, job.decided, report, read(job.interned), job.compared)
         yield pa.RecordBatch.from_pydict({"report": pa.array([pickle.dumps(report)], pa.binary())})
 
 
@@ -172,7 +173,7 @@ def _worker_for(job: Job) -> Iterator[WorkerState]:
         model = Model(*unpickled(job.specification), folds=job.folds)
         model.opaque_rules.update(job.opaque_rules)
         worker = WorkerState(job.directory, work_on(model, job.properties, quota, by_orbits=job.by_orbits), quota)
-    meet(worker.work.model.layout, job.interned)
+    meet(worker.work.model.layout, read(job.interned))
     try:
         yield worker
     except BaseException:
@@ -190,8 +191,8 @@ def _is_for(worker: WorkerState, job: Job) -> bool:
 
 def _met_beyond(job: Job, model: Model) -> bytes | None:
     """The interned values that this worker has met, and that are not the job's; None if there are none."""
-    beyond = values_met(model.layout, job.interned)
-    return pickle.dumps(beyond) if beyond else None
+    beyond = values_met(model.layout, read(job.interned))
+    return json.dumps(written(beyond)).encode() if beyond else None
 
 
 @contextmanager
@@ -269,7 +270,7 @@ def _blocks(
         bucket, states, actions, interned, reports = batch.columns
         for values in interned.unique().to_pylist():
             if values is not None:
-                told(pickle.loads(values))
+                told(read(json.loads(values)))
         for row in range(batch.num_rows):
             if reports[row].is_valid:
                 report.add(pickle.loads(reports[row].as_py()))

@@ -74,7 +74,7 @@ class Report(LevelDiscoveries):
     printed: str = ""
     """The output that actions and properties printed."""
     interned: dict[str, list[Any]] = field(default_factory=dict)
-    """The interned values that first occur in the new states."""
+    """The interned values that first occur in the new states, as JSON."""
     workers: set[str] = field(default_factory=set)
     """Worker processes that took part; none if the driver did it all."""
 

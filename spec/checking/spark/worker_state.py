@@ -12,7 +12,7 @@ from spec.checking.local.jit import Array
 from spec.checking.local.rows import size_of
 from spec.checking.machine.memory import OutOfMemory
 from spec.checking.model import Model
-from spec.checking.runs.interned_values import InternedValues, OccurringValues
+from spec.checking.runs.interned_values import InternedValues, OccurringValues, written
 from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark.allotment import MemoryQuota
 from spec.checking.spark.exchange import ByBucket, by_bucket
@@ -94,7 +94,7 @@ class WorkerState:
         occurring = OccurringValues(self.work.model.layout)
         occurring.add(interned)
         occurring.in_arrays(parts)
-        report.interned = {cell: [*values] for cell, values in occurring.levels[-1].items()}
+        report.interned = {cell: [*values] for cell, values in written(occurring.levels[-1]).items()}
         self.work.compare(parts, compared, len(buckets) / self.directory.buckets)
         report.compared = report.compared.besides(self.work.comparisons())
         if self.work.symmetry and not self.work.is_plain:

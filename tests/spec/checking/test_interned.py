@@ -180,7 +180,7 @@ def test_a_value_is_read_as_it_was_written(value: Any) -> None:
 )
 def test_what_is_no_value_is_refused(written: Any) -> None:
     """A file names classes; they are looked up among those that are loaded, and nothing is run."""
-    with pytest.raises(UsageError, match="interned value that cannot be read"):
+    with pytest.raises(UsageError, match="an interned value cannot be read"):
         from_json(written)
 
 

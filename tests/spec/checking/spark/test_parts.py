@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import subprocess
 import sys
 from collections.abc import Callable
@@ -383,7 +382,7 @@ def test_states_find_their_buckets(seed: int, words: int, buckets: int, number: 
     with pytest.MonkeyPatch.context() as few:
         few.setattr(stages, "BLOCK", 7)
         few.setattr(stages, "ROWS", 3)
-        rows = list(stages._rows(found, pickle.dumps({"v": [3]})))
+        rows = list(stages._rows(found, b'{"v": [3]}'))
     told = list[InternedValues]()
     blocks = list(stages._blocks(rows, words, report, told.append))
     assert all(each == {"v": [3]} for each in told)
