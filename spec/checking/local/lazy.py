@@ -24,7 +24,7 @@ from operator import and_, or_, sub, xor
 from sys import maxsize
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
-from spec.language.domains import Subset
+from spec.language.domains import FrozenMapping, Subset
 
 if TYPE_CHECKING:
     from spec.checking.local.lenses import IntegerLens, Lens, PartsLens, RecordLens, SubsetLens
@@ -151,6 +151,9 @@ def plain(value: Any) -> Any:
         if _same(parts, frozenset.__iter__(value)):
             return value
         return Subset(parts, value._order) if isinstance(value, Subset) else frozenset(parts)
+    if type(value) is FrozenMapping:
+        items = {plain(key): plain(part) for key, part in value.items()}
+        return value if _same(items, value) and _same(items.values(), value.values()) else FrozenMapping(items)
     return value
 
 

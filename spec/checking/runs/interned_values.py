@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from enum import Enum
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,7 +17,7 @@ from spec.checking.code.source import class_named
 from spec.language.cells import Cell
 from spec.language.domains import FrozenMapping, InternedDomain
 from spec.language.domains.records import require_plain_reading
-from spec.language.errors import SpecificationError, UsageError, safe_repr
+from spec.language.errors import LONGEST_INTEGER, SpecificationError, UsageError, safe_repr
 from spec.language.state import Layout, Values
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def read(values: InternedValues) -> InternedValues:
 def as_json(value: Any) -> Any:
     """A value as JSON; `from_json` is the inverse."""
     if isinstance(value, Enum):
-        return {"member": [*_place_of(type(value)), value.name]}
+        return {"member": [*_place_of(type(value)), value._name_]}
     if isinstance(value, tuple):
         parts = [*map(as_json, value)]
         return {"record": [*_place_of(type(value)), *parts]} if hasattr(value, "_fields") else {"tuple": parts}
@@ -137,6 +138,8 @@ def as_json(value: Any) -> Any:
         return {"set": [*map(as_json, value)]}
     if isinstance(value, FrozenMapping):
         return {"mapping": [[as_json(key), as_json(part)] for key, part in value.items()]}
+    if type(value) is int and value.bit_length() > LONGEST_INTEGER:
+        return {"integer": hex(value)}
     return {"bytes": value.hex()} if isinstance(value, bytes) else value
 
 
@@ -165,12 +168,14 @@ def _read(written: Any) -> Any:
             return frozenset(map(_read, given))
         case "mapping":
             return FrozenMapping({_read(key): _read(part) for key, part in given})
+        case "integer":
+            return int(given, 16)
         case "bytes":
             return bytes.fromhex(given)
     module, name, *parts = given
     cls = class_named(module, name)
     if kind == "member" and issubclass(cls, Enum):
-        return cls[parts[0]]
+        return cls.__members__[parts[0]]
     if kind == "record" and issubclass(cls, tuple) and len(cls._fields) == len(parts):
         require_plain_reading(cls)
         return tuple.__new__(cls, map(_read, parts))
@@ -178,4 +183,11 @@ def _read(written: Any) -> Any:
 
 
 def _place_of(cls: type) -> tuple[str, str]:
-    return cls.__module__, cls.__qualname__
+    """The module and the name by which another process finds a class; UsageError if they lead to none or another."""
+    with suppress(LookupError, TypeError):
+        if class_named(cls.__module__, cls.__qualname__) is cls:
+            return cls.__module__, cls.__qualname__
+    raise UsageError(
+        f"an interned value is a {cls.__qualname__}, which another process does not find in {cls.__module__}: "
+        "write its class at the top of the module, under this name"
+    )

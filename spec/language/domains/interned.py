@@ -38,7 +38,11 @@ class InternedDomain(Domain[T]):
     size = BASE**DIGITS - 1  # fewer than there are rows of digits: no engine may make up a row
 
     def __init__(self, first: T):
-        value, text = _canonical(first)
+        self._classes: dict[str, Any] = {}
+        try:
+            value, text = _canonical(first, self._classes)
+        except OutOfDomain as wrong:
+            raise SpecificationError(f"interned({safe_repr(first)}): {wrong}") from None
         self.values: dict[int, T] = {0: value}
         """The values met so far, by number."""
         self._texts = {0: text}
@@ -52,7 +56,7 @@ class InternedDomain(Domain[T]):
         return number if met is value or is_same_value(met, value) else self._meet(value)
 
     def _meet(self, value: Any) -> int:
-        canonical, text = _canonical(value)
+        canonical, text = _canonical(value, self._classes)
         number = 0 if text == self._texts[0] else self._number_of(text)
         if self._texts.setdefault(number, text) != text:
             raise SpecificationError(
@@ -92,8 +96,8 @@ class InternedDomain(Domain[T]):
 
     def __contains__(self, value: object) -> bool:
         try:
-            _canonical(value)
-        except OutOfDomain:
+            _canonical(value, dict(self._classes))
+        except (OutOfDomain, SpecificationError):
             return False
         return True
 
@@ -118,40 +122,48 @@ def has_interned_part(domain: Domain[Any]) -> bool:
     return False
 
 
-def _canonical(value: Any) -> tuple[Any, str]:
+def _canonical(value: Any, classes: dict[str, Any]) -> tuple[Any, str]:
     """A value with its sets and mappings in the order of their texts, and a text that no other value has.
+
+    Args:
+        value: it, or a part of it.
+        classes: by name, those met so far.
 
     Raises:
         OutOfDomain: it can be changed in place, or is an object of some other class.
+        SpecificationError: it is of another class than a value met before, and they have one name.
     """
     cls: Any = type(value)
     if isinstance(value, Enum):
-        return value, f"{_name(cls)}[{value.name or value.value!r}]"
-    if value is None or cls in (bool, int, str, bytes) or (cls is float and value == value):
+        if cls.__members__.get(value._name_) is not value:  # flags of several members, or of none
+            raise OutOfDomain(value, ANY)
+        return value, f"{_name(cls, classes)}[{value._name_}]"
+    if cls is int:
+        return value, hex(value)
+    if value is None or cls in (bool, str, bytes) or (cls is float and value == value):
         return value, repr(value)
-    if cls is tuple:
-        parts, texts = _all(value)
-        return tuple(parts), f"({texts})"
-    if isinstance(value, tuple) and hasattr(cls, "_fields"):
-        require_plain_reading(cls)
-        parts, texts = _all(value)
-        return cls(*parts), f"{_name(cls)}({texts})"
-    if isinstance(value, frozenset):
-        members = sorted(map(_canonical, frozenset.__iter__(value)), key=lambda each: each[1])
+    if cls is tuple or (isinstance(value, tuple) and hasattr(cls, "_fields")):
+        if cls is not tuple:
+            require_plain_reading(cls)
+            if hasattr(value, "__dict__"):
+                raise SpecificationError(f"interned {cls.__name__}: a value could be changed; give it __slots__ = ()")
+        found = [_canonical(part, classes) for part in tuple.__iter__(value)]
+        text = f"{'' if cls is tuple else _name(cls, classes)}({', '.join(text for _, text in found)})"
+        return tuple.__new__(cls, (part for part, _ in found)), text
+    if cls in (frozenset, Subset):
+        members = sorted((_canonical(each, classes) for each in frozenset.__iter__(value)), key=lambda each: each[1])
         order = {member: number for number, (member, _) in enumerate(members)}
         return Subset(order, order), f"{{{', '.join(text for _, text in members)}}}"
-    if isinstance(value, FrozenMapping):
-        items = sorted(((_canonical(key), _canonical(part)) for key, part in value.items()), key=lambda it: it[0][1])
+    if cls is FrozenMapping:
+        items = [(_canonical(key, classes), _canonical(part, classes)) for key, part in value.items()]
+        items.sort(key=lambda item: item[0][1])
         text = ", ".join(f"{key}: {part}" for (_, key), (_, part) in items)
         return FrozenMapping({key: part for (key, _), (part, _) in items}), f"frozen({text})"
     raise OutOfDomain(value, ANY)
 
 
-def _all(values: Sequence[Any]) -> tuple[tuple[Any, ...], str]:
-    """Values in their canonical form, and their texts."""
-    found = [*map(_canonical, tuple.__iter__(values))]  # type: ignore[arg-type]
-    return tuple(value for value, _ in found), ", ".join(text for _, text in found)
-
-
-def _name(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
+def _name(cls: Any, classes: dict[str, Any]) -> str:
+    name = f"{cls.__module__}.{cls.__qualname__}"
+    if classes.setdefault(name, cls) is not cls:
+        raise SpecificationError(f"interned values are of two classes that are called {name}; rename one of them")
+    return name

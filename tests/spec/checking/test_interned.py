@@ -6,8 +6,9 @@ import json
 import signal
 import subprocess
 import sys
+from collections import namedtuple
 from collections.abc import Mapping
-from enum import Enum
+from enum import Enum, Flag
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,10 +32,12 @@ from spec.language import (
     Total,
     UsageError,
     action,
+    frozen,
     integers,
     interchangeable,
     interned,
     require,
+    subset_of,
     tuple_of,
     variable,
 )
@@ -199,7 +202,22 @@ def test_a_value_has_one_form() -> None:
         assert domain.codes((canonical,)) == codes
 
 
-@rows("value", [[], {}, set(), object(), lambda: 1, float("nan"), ([],), frozenset({Pair(object)}), Path()])
+class Power(Flag):
+    READ = 1
+    WRITE = 2
+
+
+class Bag(frozenset[Any]):
+    """A set of its own kind."""
+
+
+@rows(
+    "value",
+    [
+        *([], {}, set(), object(), lambda: 1, float("nan"), ([],), frozenset({Pair(object)}), Path()),
+        *(Power(0), Power.READ | Power.WRITE, Bag({1})),
+    ],
+)
 def test_a_value_that_can_be_changed_or_is_not_known_is_refused(value: Any) -> None:
     domain = interned(None)
     assert value not in domain
@@ -223,12 +241,107 @@ def test_a_refused_value_violates_type_ok(engine: str) -> None:
     assert found.counterexample.broken == "type_ok"
 
 
-def test_values_that_are_equal_and_not_the_same_are_refused() -> None:
+@rows(
+    "one, other",
+    [((1,), (True,)), (FrozenMapping({"k": Pair(1)}), FrozenMapping({"k": Pair(True)})), (Pair(1), (1, None))],
+)
+def test_values_that_are_equal_and_not_the_same_are_refused(one: Any, other: Any) -> None:
     """Python's dictionaries take 1 and True for one."""
-    domain = interned(())
-    domain.codes((1,))
-    with pytest.raises(SpecificationError, match=r"equals \(1,\) in Python"):
-        domain.codes((True,))
+    domain: Domain[Any] = interned(())
+    domain.codes(one)
+    with pytest.raises(SpecificationError, match="in Python, and is another value"):
+        domain.codes(other)
+
+
+def test_two_classes_of_one_name_are_refused() -> None:
+    """Their values would have one text."""
+
+    def made() -> Any:
+        class Local(NamedTuple):
+            number: int
+
+        return Local
+
+    domain: Domain[Any] = interned(())
+    domain.codes(made()(1))
+    with pytest.raises(SpecificationError, match="two classes that are called"):
+        domain.codes(made()(2))
+
+
+class Named(Enum):
+    """Members that call themselves by one name."""
+
+    A = 1
+    B = 2
+
+    @property
+    def name(self) -> str:
+        return "same"
+
+
+class Counted(NamedTuple("Counted", [("one", int), ("two", int)])):
+    """A record that is made otherwise than from its fields."""
+
+    __slots__ = ()
+
+    def __new__(cls, one: int) -> Any:
+        return super().__new__(cls, one, one + 1)
+
+
+def test_no_code_of_a_value_is_asked() -> None:
+    domain: Domain[Any] = interned(())
+    assert len({domain.codes(each) for each in Named}) == 2
+    value = Counted(1)
+    assert domain.value(domain.codes(value)) == (1, 2)
+    assert from_json(as_json(value)) == (1, 2)
+    assert from_json(as_json(Named.B)) is Named.B
+    assert from_json(json.loads(json.dumps(as_json(7**9000)))) == 7**9000
+
+
+called: Any = namedtuple
+
+
+@rows(
+    "value, why",
+    [
+        (called("Loose", "x")(1), "another process does not find"),
+        (type("Inner", (Pair,), {"__slots__": ()})(1), "another process does not find"),
+    ],
+)
+def test_a_class_that_is_not_found_by_its_name_cannot_be_kept(value: Any, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        as_json(value)
+
+
+def test_engines_agree_on_mappings_of_parts_of_a_state() -> None:
+    """Lazy parts within a mapping are read before it is numbered."""
+
+    class Kept(State):
+        some: frozenset[str] = variable("Some names.", of=lambda self: subset_of(("p", "q")))
+        v: Any = variable("A mapping.", of=lambda self: interned(None))
+
+    class Keeper(Specification[Kept]):
+        @action
+        def keep(self, s: Kept) -> None:
+            """Keep the names."""
+            s.v = frozen({1: s.some, len(s.some): 1})
+
+        @action(name=("p", "q"))
+        def take(self, s: Kept, name: str) -> None:
+            """Take another name."""
+            s.some |= {name}
+
+    assert explored(LocalEngine(workers=2), Keeper()) == explored(ReferenceEngine(), Keeper())
+
+
+def test_a_record_that_could_be_changed_is_refused() -> None:
+    class Loose(Pair):
+        pass
+
+    with pytest.raises(SpecificationError, match="give it __slots__"):
+        interned(()).codes(Loose(1))
+    with pytest.raises(SpecificationError, match=r"interned\(\[1\]\)"):
+        interned([1])
 
 
 def test_two_values_with_one_number_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
