@@ -328,7 +328,10 @@ class DataPlane:
         return answer._replace(high_watermark=raised) if self.design.answer_after_advance else answer
 
     def _is_noticed(self, answer: FetchedPartition) -> bool:
-        """Whether the fetch counts for the leader: until 2.8.0 also one that finds the logs diverging."""
+        """Whether the leader learns from a fetch. Until 2.8.0 it does from one that finds the logs diverging, too.
+
+        [Partition.fetchRecords, ReplicaManager.readFromLocalLog]
+        """
         return answer.diverging_epoch is None or not self.design.skip_diverging_fetch
 
     @staticmethod

@@ -75,7 +75,7 @@ class ReplicationDesign(Releases):
     )
     drop_unassigned = since(
         "2.4.0",
-        "A member of the ISR that is none of the replicas has lagged for too long; before, when it has",
+        "A member of the ISR that is none of the replicas leaves at once; before, once it has lagged for too long",
         "KAFKA-9672",
         compared=DATA_PLANE,
         by_source=(

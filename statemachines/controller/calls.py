@@ -11,7 +11,6 @@ ZooKeeper, so the remaining calls have to be a value [docs/decisions/0024]:
 
 A handler is a method that does what Kafka's does up to the point where Kafka would wait. It returns the remaining
 calls, in the order of Kafka's method. They run before the calls that remained already: the calls are a stack.
-calls are a stack.
 
     def _complete_delete_topic(self, topic):
         replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)

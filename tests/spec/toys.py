@@ -6,6 +6,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from enum import Enum
 from typing import Any, NamedTuple
 
 import pytest
@@ -444,10 +445,20 @@ class Retrying(Specification[RetryingState]):
         return bool(step.action == "repeat" and before.progress[1] == 2)
 
 
+class Town:
+    """Where errands lead."""
+
+    class Place(Enum):
+        """A class within a class."""
+
+        BANK = 1
+        SHOP = 2
+
+
 class Errand(NamedTuple):
     """Something to do, and with whom."""
 
-    place: str
+    place: Town.Place
     people: frozenset[str]
 
 
@@ -463,8 +474,8 @@ class Errands(Specification[ErrandsState]):
 
     longest: int = constant(3, "the longest list", at_least=1)
 
-    @action(place=("bank", "shop"), people=lambda self: subset_of(("ann", "bob")))
-    def remember(self, s: ErrandsState, place: str, people: frozenset[str]) -> None:
+    @action(place=tuple(Town.Place), people=lambda self: subset_of(("ann", "bob")))
+    def remember(self, s: ErrandsState, place: Town.Place, people: frozenset[str]) -> None:
         """Another errand is the last one."""
         require(len(s.agenda) < self.longest and len(people) > s.done % 2)
         s.agenda = (*s.agenda, Errand(place, people))
@@ -475,7 +486,8 @@ class Errands(Specification[ErrandsState]):
         require(s.agenda and s.done < 6)
         first, *others = s.agenda
         s.done += 1
-        s.agenda = (*((first._replace(place="shop"),) if first.place == "bank" else ()), *others)
+        again = (first._replace(place=Town.Place.SHOP),) if first.place == Town.Place.BANK else ()
+        s.agenda = (*again, *others)
 
     @invariant
     def not_always_together(self, s: ErrandsState) -> bool:
@@ -485,7 +497,7 @@ class Errands(Specification[ErrandsState]):
     @transition_invariant
     def no_two_banks(self, before: ErrandsState, step: Step, after: ErrandsState) -> bool:
         """It breaks after two errands."""
-        return after.done < 2 or [each.place for each in after.agenda[:2]] != ["bank", "bank"]
+        return after.done < 2 or [each.place for each in after.agenda[:2]] != [Town.Place.BANK] * 2
 
     @sometimes
     def first_with_both(self, s: ErrandsState) -> bool:

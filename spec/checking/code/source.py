@@ -12,7 +12,7 @@ import hashlib
 import pickle
 import sys
 import sysconfig
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import Enum
 from functools import cache
 from importlib.util import resolve_name
@@ -110,12 +110,11 @@ def pickled(specification: Specification, asked: object = None) -> bytes:
     _ = specification.variables, next(specification.initials, None)
     _ = specification.actions, specification.properties
     declared = [(cls, list(vars(cls))) for cls in classes_of(specification) if cls.__module__ in apart]
-    of_values = [
-        each
-        for module in along
-        for each in vars(module).values()
-        if isinstance(each, type) and each.__module__ == module.__name__ and issubclass(each, tuple | Enum)
-    ]
+    of_values = {
+        module.__name__: dict(_classes_of_values(vars(module), module.__name__))
+        for module in modules_of(specification)
+        if module.__name__ in apart
+    }
     for module in along:
         cloudpickle.register_pickle_by_value(module)
     try:
@@ -126,19 +125,34 @@ def pickled(specification: Specification, asked: object = None) -> bytes:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-_SENT: Final[dict[tuple[str, str], type]] = {}
-"""The classes that another process has sent along, by module and name: they are in no module here."""
+def _classes_of_values(
+    names: Mapping[str, Any], module: str, within: str = ""
+) -> Iterator[tuple[str, type[tuple[Any, ...] | Enum]]]:
+    """The records and enumerations that a module defines, or a class in it, by their names."""
+    for name, each in names.items():
+        if isinstance(each, type) and (each.__module__, each.__qualname__) == (module, within + name):
+            if issubclass(each, tuple | Enum):
+                yield each.__qualname__, each
+            else:
+                yield from _classes_of_values(vars(each), module, f"{within}{name}.")
+
+
+_SENT: Final[dict[str, Mapping[str, type]]] = {}
+"""By module and name, the classes that another process has sent. A module of that name may be here, too, with classes
+of its own.
+"""
 
 
 def class_named(module: str, name: str) -> Any:
-    """The class of this name, which is here already.
+    """The class of this name, which is loaded already.
 
     Raises:
         LookupError: there is none.
     """
-    first, *inner = name.split(".")
-    found: Any = _SENT.get((module, first)) or vars(sys.modules[module])[first]
-    for each in inner:
+    if module in _SENT:
+        return _SENT[module][name]
+    found: Any = sys.modules[module]
+    for each in name.split("."):
         found = vars(found)[each]
     return found
 
@@ -147,7 +161,7 @@ def unpickled(content: bytes) -> tuple[Specification, Any]:
     """The pickled specification, and the request to it."""
     specification: Specification
     specification, asked, declared, of_values = pickle.loads(content)
-    _SENT.update({(each.__module__, each.__qualname__): each for each in (*of_values, *(cls for cls, _ in declared))})
+    _SENT.update(of_values)
     for cls, names in declared:
         for name in names:
             if name in vars(cls) and not name.startswith("__"):

@@ -149,6 +149,10 @@ def compile_alone(loads: Sequence[Load], kernels: Kernels) -> None:
             each(kernels)
 
 
+_LOADED: Final[set[tuple[Load, Kernels]]] = set()
+"""The kernels that this process has loaded."""
+
+
 def is_compiled(loads: Sequence[Load], kernels: Kernels) -> bool:
     """Whether kernels are compiled; if so they are loaded, once in this process."""
     wanted = [each for each in loads if (each, kernels) not in _LOADED]
@@ -159,10 +163,6 @@ def is_compiled(loads: Sequence[Load], kernels: Kernels) -> bool:
         return False
     _LOADED.update((each, kernels) for each in wanted)
     return True
-
-
-_LOADED: Final[set[tuple[Load, Kernels]]] = set()
-"""What this process has loaded."""
 
 
 def compiled(

@@ -32,7 +32,7 @@ SHARE: Final = 0.2
 
 class LearningBudget:
     """Decides whether missing paths are learned, if anything can be, or the states that need them are expanded in
-    plain Python. With symmetry everything is evaluated repeatedly, under other names, be it learned or expanded.
+    plain Python. With symmetry everything is evaluated again under other names, in either case.
     """
 
     def __init__(self, *, learns: bool = True, repetitions: int = 1) -> None:

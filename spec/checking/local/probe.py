@@ -92,8 +92,8 @@ class Probe:
         """The mean number of new paths of the first states."""
 
     def pays(self, states: Sequence[Values], seconds: float, worked: float) -> bool:
-        """Whether learning is expected to pay; if asked again, with what was learned before. Some of the states,
-        which were found lately, are learned in about so many seconds.
+        """Whether learning is expected to pay. It learns some of these states, which were found lately, for about so
+        many seconds; a second call keeps what the first has learned.
 
         Tables need a path also for each instance whose parameters are in no state. It does not count as a path of the
         first states, because it is needed only once; but all of them must be affordable.

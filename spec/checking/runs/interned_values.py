@@ -1,7 +1,7 @@
 """The interned values of an exploration: which ones occur in its states, level by level, and how a run keeps them.
 
-A packed state has a value's number. Whoever reads the state must have met the value, or be told of it: a commit has
-the values that first occur in its level, and Spark sends its workers those of all levels so far.
+A packed state has only a value's number, and a process can read it once it has met the value. So a commit has the
+values that first occur in its level, and Spark sends its workers those of all levels so far.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _interned(layout: Layout) -> list[tuple[int, Cell, InternedDomain[Any]]]:
 
 
 def meet(layout: Layout, values: InternedValues) -> None:
-    """Be told of values."""
+    """From now on this process can read the numbers of these values."""
     for _, cell, domain in _interned(layout):
         for value in values.get(cell.name, ()):
             domain.rank(value)
@@ -144,10 +144,10 @@ def as_json(value: Any) -> Any:
 
 
 def from_json(written: Any) -> Any:
-    """The value. Its classes must be here already: what is named is looked up, and nothing of it is run.
+    """The value. Its classes are looked up among those that are loaded; no code of the file is run.
 
     Raises:
-        UsageError: it is none.
+        UsageError: it is no value, or a class is not found.
     """
     try:
         return _read(written)

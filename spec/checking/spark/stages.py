@@ -261,16 +261,16 @@ def _binary(array: Array, bounds: Array) -> pa.Array:
 
 
 def _blocks(
-    batches: Iterable[pa.RecordBatch], words: int, report: Report, told: Callable[[InternedValues], object]
+    batches: Iterable[pa.RecordBatch], words: int, report: Report, met: Callable[[InternedValues], object]
 ) -> Iterator[Block]:
-    """The blocks that were sent. Reports that were sent with them are added to this one, and interned values are told
-    before the states that may have them.
+    """The blocks that were sent. Reports that were sent with them are added to this one. `met` receives interned
+    values before any state that may have them.
     """
     for batch in batches:
         bucket, states, actions, interned, reports = batch.columns
         for values in interned.unique().to_pylist():
             if values is not None:
-                told(read(json.loads(values)))
+                met(read(json.loads(values)))
         for row in range(batch.num_rows):
             if reports[row].is_valid:
                 report.add(pickle.loads(reports[row].as_py()))

@@ -75,7 +75,7 @@ class Validation(NotebookDisplay):
 
 
 def validate(recorded: RecordedTrace, specification: SpecificationOrClass) -> Validation:
-    """Follow a recorded trace as far as it is one of the specification; EvaluationFailed if an action or a property
+    """Follow a recorded trace as far as the specification permits it; EvaluationFailed if an action or a property
     raised.
     """
     model = Model(specification)

@@ -141,7 +141,7 @@ def test_a_kept_run_has_the_values_as_text(tmp_path: Path) -> None:
     """Read without exploring again."""
     check(Errands(), engine=LocalEngine(run_dir=tmp_path / "run"), max_depth=2)
     table = states_of_run(tmp_path / "run", Errands())
-    assert sorted(table["agenda"])[:2] == ["()", "(Errand(place=bank, people={ann, bob}),)"]
+    assert sorted(table["agenda"])[:2] == ["()", "(Errand(place=BANK, people={ann, bob}),)"]
 
 
 class Colour(Enum):

@@ -24,7 +24,7 @@ from spec.checking.local.rows import Rows
 from spec.checking.machine.memory import MB, Budget, OutOfMemory, private, written
 from spec.checking.model import Model
 from spec.checking.reference import ReferenceEngine
-from spec.checking.runs.interned_values import InternedValues
+from spec.checking.runs.interned_values import InternedValues, as_json
 from spec.checking.runs.rundir import RunDirectory
 from spec.checking.spark import SparkEngine, stages
 from spec.checking.spark.allotment import HEAP, HEAP_FOR_A_WORKER, WORK, MemoryQuota, allotted, minimum
@@ -39,7 +39,7 @@ from spec.language import Specification, State, Total, action, integers, invaria
 from spec.language.errors import UsageError
 from tests.spec.checking.runs.test_rundir import IDENTITY, committed
 from tests.spec.checking.spark.test_engine import explored
-from tests.spec.toys import BOUNDED, TOYS, Announcing, RaisingAction, RaisingProperty, Retrying
+from tests.spec.toys import BOUNDED, TOYS, Announcing, Errand, Errands, RaisingAction, RaisingProperty, Retrying, Town
 from tests.tiers import long_unless
 
 SIZE = 5
@@ -532,6 +532,21 @@ def test_every_state_is_in_one_share(parallelism: int, tmp_path: Path, monkeypat
 def test_a_level_of_one_state_is_one_share(run: RunDirectory) -> None:
     """The other workers have nothing to do."""
     assert [[(each.stop - each.start) for each in share] for share in shares(run, 1, 4)] == [[1]]
+
+
+def test_a_value_read_by_a_worker_is_of_the_classes_sent_to_it() -> None:
+    """Also if a module of that name is there, with classes of its own, and for a class within a class."""
+    value = Errand(Town.Place.SHOP, frozenset({"ann"}))
+    look = (
+        "import sys, tests.spec.toys; from spec.checking.code.source import unpickled;"
+        "from spec.checking.model import Model; from spec.checking.runs.interned_values import from_json;"
+        "model = Model(*unpickled(sys.stdin.buffer.read()));"
+        f"value = from_json({as_json(value)!r});"
+        "sent, other = [*model.actions[0].domains['place']][1], tests.spec.toys.Town.Place.SHOP;"
+        "print(value.place is sent, value.place is other)"
+    )
+    said = subprocess.run([sys.executable, "-c", look], input=pickled(Errands()), capture_output=True, check=True)
+    assert said.stdout.decode().split() == ["True", "False"]
 
 
 def test_a_specification_sent_to_workers_keeps_its_order() -> None:
