@@ -57,7 +57,14 @@ from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, Design
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, event_of
 from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
-from statemachines.controller.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest, ZkResponse
+from statemachines.controller.kafka_zk_client import (
+    Exists,
+    GetChildren,
+    GetData,
+    StateRequests,
+    ZkRequest,
+    ZkResponse,
+)
 from statemachines.controller.metrics import context_of, gauges_of, update_metrics
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
@@ -522,10 +529,12 @@ class ControllerBeside(ScriptedCluster):
     def _order_change(self) -> None:
         """Put the next requests of a state change into Kafka's order."""
         processing = self.controller.processing
-        machine = None if processing is None else self.processor.machine_of(processing.awaits.what)
-        if processing is not None and machine is not None and self._kafkas_asked is not None:
-            what = in_order(machine, processing.awaits.what, self._next_of(self._kafkas_asked))
-            self.controller.processing = processing._replace(awaits=processing.awaits._replace(what=what))
+        awaits = None if processing is None else processing.awaits
+        if processing is None or awaits is None or self._kafkas_asked is None:
+            return
+        if isinstance(awaits.what, StateRequests):
+            ordered = in_order(awaits, self.processor.requests(awaits), self._next_of(self._kafkas_asked))
+            self.controller.processing = processing._replace(awaits=ordered)
 
     def _answer(self, event: Call, answer: Any) -> None:
         if answer is None or (event.method == ELECTION and not event.arguments):  # a node requested it

@@ -12,12 +12,17 @@ from typing import Any, Final, NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from spec.kafka.control_values import parsed
+from statemachines.controller.calls import Await
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, registration
-from statemachines.controller.kafka_zk_client import UNFENCED, ZkRequest, ZkResponse, retry_requests_until_connected
-from statemachines.controller.zk_state_machine import topics_of
+from statemachines.controller.kafka_zk_client import (
+    StateRequests,
+    ZkRequest,
+    ZkResponse,
+    retry_requests_until_connected,
+)
 from statemachines.messages.leader_and_isr import LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.topic_partition import TopicName
 from statemachines.messages.zk_data import (
     LOG_DIR_EVENT_NOTIFICATION,
     PERSISTENT_PATHS,
@@ -300,31 +305,24 @@ class OtherRequests(Exception):
         self.ours, self.kafkas = ours, kafkas
 
 
-def in_order(machine: Any, change: Any, asked: Sequence[ZkPath]) -> Any:
-    """The change, with the requests of its next batch in Kafka's order.
+def in_order(awaits: Await, requests: Sequence[ZkRequest], asked: Sequence[ZkPath]) -> Await:
+    """A batch about partitions, with its requests in Kafka's order.
 
     Raises:
         OtherRequests: the requests differ.
     """
-    paths = [path_of(request) for request in machine.requests(change)]
-    if paths == asked:
-        return change
+    paths = [path_of(request) for request in requests]
     if sorted(paths) != sorted(asked):
         raise OtherRequests(sorted(paths), sorted(asked))
-    ranks: dict[ZkPath, list[int]] = {}
-    for rank, path in enumerate(asked):
-        ranks.setdefault(path, []).append(rank)
-    by_topic = len(paths) < len(change.asking)
-    subjects = topics_of(change.asking) if by_topic else change.asking
-    place = {subject: ranks[path].pop(0) for subject, path in zip(subjects, paths, strict=True)}
-
-    def placed(partition: TopicPartition) -> int:
-        return place[partition.topic if by_topic else partition]
-
-    change = change._replace(asking=tuple(sorted(change.asking, key=placed)))
-    if change.due in UNFENCED:
-        return change
-    return change._replace(updates=tuple(sorted(change.updates, key=lambda update: placed(update.partition))))
+    what = awaits.what
+    if paths == asked or not isinstance(what, StateRequests):
+        return awaits
+    places: dict[ZkPath, list[Any]] = {}
+    for path, about in zip(paths, what.about, strict=True):
+        places.setdefault(path, []).append(about)
+    field = next(name for name in ("topics", "partitions", "updates") if getattr(what, name))
+    ordered: dict[str, Any] = {field: tuple(places[path].pop(0) for path in asked)}
+    return awaits._replace(what=what._replace(**ordered))
 
 
 def path_of(request: ZkRequest) -> ZkPath:

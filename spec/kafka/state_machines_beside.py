@@ -51,14 +51,16 @@ from spec.kafka.scripted_cluster import (
     in_order,
 )
 from spec.language.errors import UsageError
+from statemachines.controller.calls import Callback, Calls, EventFailure, EventWaiting, then
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
-from statemachines.controller.kafka_zk_client import ZkBatch
+from statemachines.controller.event_driver import EventDriver
+from statemachines.controller.kafka_zk_client import StateRequests, ZkBatch
 from statemachines.controller.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
-from statemachines.controller.state_change import ChangeDone, FailedStateChange, StateChangeFailure
+from statemachines.controller.state_change import ElectionOutcome, FailedStateChange, StateChangeFailure
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -131,12 +133,29 @@ def whole_controllers(release: str) -> list[Path]:
     return sources_for(release, SOURCES / family, common=SOURCES / "common")
 
 
+class MachineDriver(EventDriver):
+    """Makes the calls of the two state machines."""
+
+    def reply(self, results: tuple[tuple[TopicPartition, ElectionOutcome], ...]) -> Calls:
+        """Keep the results of a change."""
+        return (Callback(results),)
+
+
 class StateMachineClasses(NamedTuple):
     """The classes of our side; a test can substitute a mutant."""
 
     partitions: type[PartitionStateMachine] = PartitionStateMachine
     replicas: type[ReplicaStateMachine] = ReplicaStateMachine
     batch: type[ControllerBrokerRequestBatch] = ControllerBrokerRequestBatch
+    driver: type[MachineDriver] = MachineDriver
+
+
+class Handled(NamedTuple):
+    """The outcome of a command."""
+
+    results: tuple[tuple[TopicPartition, ElectionOutcome], ...] = ()
+    controller_moved: bool = False
+    """Another controller has been elected: the change was cut short, and nothing has been sent [ControllerMoved]."""
 
 
 class StateMachinesBeside(ScriptedCluster):
@@ -157,6 +176,7 @@ class StateMachinesBeside(ScriptedCluster):
         self.batch = kinds.batch(CONTROLLER, self.context, self._send, design=design)
         self.partitions = kinds.partitions(self.context, self.batch, design, self.log.append)
         self.replicas = kinds.replicas(self.context, self.batch, design, self.log.append)
+        self.driver = kinds.driver(self.partitions, self.replicas, self.batch)
         self.is_old = Release(release) < Release("2.4.0")
         """Then Kafka's state machine returns failures only, and does not throw for an unknown state."""
         self.tells_results = Release(release) >= Release("2.2.0")
@@ -181,7 +201,7 @@ class StateMachinesBeside(ScriptedCluster):
         if self._is_known_to_throw(command):
             thrown = seen.get("thrown", {"thrown": None})["thrown"]
             return [*self._compared(), *different("exception", "NoSuchElementException", thrown)]
-        handled, refused = ChangeDone(), None
+        handled, refused = Handled(), None
         try:
             handled = self.perform(command)
         except OtherRequests as other:
@@ -225,7 +245,7 @@ class StateMachinesBeside(ScriptedCluster):
         }
 
     def _disagreements(
-        self, command: ControlCommand, handled: ChangeDone, seen: Mapping[str, Any]
+        self, command: ControlCommand, handled: Handled, seen: Mapping[str, Any]
     ) -> list[Disagreement]:
         """The differences in what only one command shows: requests, results, failures."""
         disagreements = [
@@ -268,31 +288,28 @@ class StateMachinesBeside(ScriptedCluster):
 
     # Commands in steps.
 
-    def perform(self, command: ControlCommand) -> ChangeDone:
+    def perform(self, command: ControlCommand) -> Handled:
         """Carry out a command, and the change of states that it begins."""
-        done = super().perform(command)
-        if not isinstance(done, tuple):
-            return ChangeDone()
-        machine, change = done
-        return self._drive(machine, change, command)
-
-    def _drive(self, machine: Any, change: Any, command: ControlCommand) -> ChangeDone:
-        number = 0
-        while not isinstance(change, ChangeDone):
-            requests = machine.requests(change)
-            if not requests:  # and Kafka makes none
-                change = machine.answered(change, ())
-                continue
-            if self.is_sequential and change.due in ABOVE_STATES:
-                change = machine.answered(change, self.answers(requests, {}, number))
+        calls = super().perform(command)
+        if not isinstance(calls, tuple):
+            return Handled()
+        driver, number = self.driver, 0
+        step = driver.go_on(EventWaiting(calls=(*calls, then(driver.reply))))
+        while isinstance(step, EventWaiting):
+            awaits = step.awaits
+            assert awaits is not None
+            assert isinstance(awaits.what, StateRequests)
+            requests = driver.requests(awaits)
+            if self.is_sequential and awaits.what.due in ABOVE_STATES:
+                step = driver.answered(step, self.answers(requests, {}, number))
                 continue
             asked = self._asked[number] if number < len(self._asked) else []
-            change = in_order(machine, change, asked)
-            change = machine.answered(change, self.answers(machine.requests(change), command, number))
+            step = step._replace(awaits=in_order(awaits, requests, asked))
+            step = driver.answered(step, self.answers(driver.requests(step.awaits), command, number))
             number += 1
         if number != len(self._asked):
             raise OtherRequests([], self._asked[number:])
-        return change
+        return Handled(step.answer or (), step.failure is EventFailure.ControllerMoved)
 
     # Commands: what the controller learns.
 
@@ -385,26 +402,24 @@ class StateMachinesBeside(ScriptedCluster):
                 self.batch.add_leader_and_isr_request_for_brokers(brokers, partition, known, assignment, *flag)
         self.batch.send_requests_to_brokers(self.context.state.epoch)
 
-    def change_partitions(
-        self, partitions: Sequence[str], target: str, strategy: Any, allow_unclean: bool
-    ) -> tuple[Any, Any]:
+    def change_partitions(self, partitions: Sequence[str], target: str, strategy: Any, allow_unclean: bool) -> Calls:
         """Move partitions to a state."""
         how = None if strategy is None else PartitionLeaderElectionStrategy(strategy, allow_unclean)
         these = [parsed(partition) for partition in partitions]
-        return self.partitions, self.partitions.handle_state_changes(these, PartitionState[target], how)
+        return self.partitions.handle_state_changes(these, PartitionState[target], how)
 
-    def change_replicas(self, replicas: Sequence[tuple[str, BrokerId]], target: str) -> tuple[Any, Any]:
+    def change_replicas(self, replicas: Sequence[tuple[str, BrokerId]], target: str) -> Calls:
         """Move replicas to a state."""
         these = [PartitionAndReplica(parsed(partition), broker) for partition, broker in replicas]
-        return self.replicas, self.replicas.handle_state_changes(these, ReplicaState[target])
+        return self.replicas.handle_state_changes(these, ReplicaState[target])
 
-    def start_partitions(self) -> tuple[Any, Any]:
+    def start_partitions(self) -> Calls:
         """Start the partitions' state machine."""
         if self.is_sequential:
             self._go_through_as_kafka()
             for partition in self.context.all_partitions():
                 self.context.state.partition_states.pop(partition, None)
-        return self.partitions, self.partitions.startup()
+        return self.partitions.startup()
 
     def _go_through_as_kafka(self) -> None:
         """Until 1.0 each partition has requests of its own, in the order of a hash map; put ours into that order."""
@@ -418,12 +433,12 @@ class StateMachinesBeside(ScriptedCluster):
             known.clear()
             known.update(ordered)
 
-    def start_replicas(self) -> tuple[Any, Any]:
+    def start_replicas(self) -> Calls:
         """Start the replicas' state machine."""
-        return self.replicas, self.replicas.startup()
+        return self.replicas.startup()
 
-    def trigger(self, topic: TopicName | None) -> tuple[Any, Any]:
+    def trigger(self, topic: TopicName | None) -> Calls:
         """Elect a leader for every leaderless partition, of one topic or of all."""
         if self.is_sequential:
             self._go_through_as_kafka()
-        return self.partitions, self.partitions.trigger_online_partition_state_change(topic)
+        return self.partitions.trigger_online_partition_state_change(topic)

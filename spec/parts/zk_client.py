@@ -13,7 +13,7 @@ from typing import Protocol
 
 from election.ids import BrokerEpoch, BrokerId
 from spec.parts.zookeeper import Ensemble
-from statemachines.controller.calls import Call, Calls, EventFailed, EventFailure
+from statemachines.controller.calls import Calls, EventFailed, EventFailure, Result
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.kafka_zk_client import ZkResponse
@@ -77,11 +77,11 @@ class ZkClientReadingVariables(ControllerZkClient):
         """The possible topics."""
         return dict.fromkeys(partition.topic for partition in self.assignments)
 
-    def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+    def path_exists(self, path: ZkPath, watch: bool = False) -> Calls:
         """Whether the system has the node at this path."""
-        return (following.with_answer(path in self.cluster.zk.nodes),)
+        return (Result(path in self.cluster.zk.nodes),)
 
-    def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+    def get_children(self, path: ZkPath, watch: bool = False) -> Calls:
         """The notifications of ISRs, the topics marked for deletion, or the partitions of a topic."""
         nodes, children = self.cluster.zk.nodes, list[str]()
         if path == ISR_CHANGE_NOTIFICATION:
@@ -92,11 +92,11 @@ class ZkClientReadingVariables(ControllerZkClient):
         else:
             of_topic = (each for each in self.assignments if topic_partitions_path(each.topic) == path)
             children += (str(each.partition) for each in of_topic if topic_partition_path(each) in nodes)
-        return (following.with_answer(tuple(children)),)
+        return (Result(tuple(children)),)
 
-    def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
+    def get_data(self, paths: Iterable[ZkPath], watch: bool = False) -> Calls:
         """The data of nodes: of a notification its partition, of other nodes the system's data."""
-        return (following.with_answer(tuple(map(self._data, paths))),)
+        return (Result(tuple(map(self._data, paths))),)
 
     def _data(self, path: ZkPath) -> ZkResponse | None:
         for partition in self.assignments:
@@ -123,28 +123,26 @@ class ZkClientReadingVariables(ControllerZkClient):
         if self.cluster.isr_change_notification:
             self.cluster.isr_change_notification = frozenset()
 
-    def get_all_broker_and_epochs_in_cluster(self, following: Call) -> Calls:
+    def get_all_broker_and_epochs_in_cluster(self) -> Calls:
         """The registered brokers, with their epochs."""
         epochs = self.cluster.broker_epochs
-        return (following.with_answer(tuple((broker, epochs[broker]) for broker in self.cluster.registered)),)
+        return (Result(tuple((broker, epochs[broker]) for broker in self.cluster.registered)),)
 
-    def get_all_topics_in_cluster(self, following: Call) -> Calls:
+    def get_all_topics_in_cluster(self) -> Calls:
         """The topics that have a node."""
-        return (
-            following.with_answer(tuple(each for each in self.topics if topic_path(each) in self.cluster.zk.nodes)),
-        )
+        return (Result(tuple(each for each in self.topics if topic_path(each) in self.cluster.zk.nodes)),)
 
-    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
+    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName]) -> Calls:
         """The assignments in the nodes of these topics."""
         read: dict[TopicPartition, ReplicaAssignment] = {}
         for topic in topics:
             node = self.cluster.zk.nodes.get(topic_path(topic))
             if node is not None:
                 read.update(self.assignments if node.data is None else node.data.decode(topic))
-        return (following.with_answer(tuple(read.items())),)
+        return (Result(tuple(read.items())),)
 
-    def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
+    def get_topic_partition_states(self, partitions: Sequence[TopicPartition]) -> Calls:
         """The leaders and ISRs in ZooKeeper."""
         nodes = ((partition, self.cluster.written(partition)) for partition in partitions)
         states = ((partition, node.data.decode(node.version)) for partition, node in nodes if node is not None)
-        return (following.with_answer(tuple(states)),)
+        return (Result(tuple(states)),)

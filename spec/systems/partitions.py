@@ -315,8 +315,8 @@ class Partitions(ClusterSpec[C]):
     )
     def controller_moved_unnoticed(self, before: C, after: C) -> bool:
         """Another controller has been elected. A write for a leader is refused, and the old controller goes on."""
-        change = before.thread.isr_change
-        is_write = change is not None and change.due is ZkBatch.SetTopicPartitionStates
+        requests = before.thread.requests
+        is_write = requests is not None and requests.due is ZkBatch.SetTopicPartitionStates
         return is_write and after.active and after.idle and after.context.epoch < after.epoch
 
     @sometimes(when=lambda self: self.topic_creation, of="next_change")
@@ -387,10 +387,11 @@ class Partitions(ClusterSpec[C]):
     )
     def a_replica_that_shut_down_dies(self, before: C, after: C) -> bool:
         """OfflineReplica -> OfflineReplica."""
-        change = before.thread.replica_change
-        if change is None or after.thread.replica_change is not None:
+        removal, requests = before.thread.removal, before.thread.requests
+        if removal is None or requests is None or after.thread.removal is not None:
             return False
-        replicas = (PartitionAndReplica(partition, change.replica) for partition in change.asking)
+        asking = (*requests.partitions, *(update.partition for update in requests.updates))
+        replicas = (PartitionAndReplica(partition, removal.replica) for partition in asking)
         return any(self.replica_changes(before, after, each, OfflineReplica, OfflineReplica) for each in replicas)
 
     @sometimes(

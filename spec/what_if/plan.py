@@ -205,10 +205,10 @@ class EventPlan(ClusterSpec[P]):
         """All planned events have happened."""
         return not s.exiting and not any(s.pending[event] for event in self.planned)
 
-    def answer(self, s: P, change: Any) -> None:
+    def answer(self, s: P) -> None:
         """As in the cluster; also records unclean elections."""
         before = s.state(PARTITION)
-        super().answer(s, change)
+        super().answer(s)
         after = s.state(PARTITION)
         if before is not None and after is not None and after.leader not in (NO_LEADER, *before.isr):
             s.unclean_leader = True

@@ -15,18 +15,16 @@ from functools import cached_property
 from typing import Any, Final
 
 from election.ids import BrokerId
-from spec.language import Size, constant, initial, invariant, require
+from spec.language import constant, initial, invariant, require
 from spec.systems.cluster import TOPIC_PATH
 from spec.systems.reassignment import PARTITION, ReassignedCluster, Reassignment, by_node
 from spec.what_if.plan import EventPlan, ExploredCluster, PlannedCluster
-from statemachines.controller.calls import EventWaiting
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.state_change import ChangeDone, ElectionOutcome, EventDone, StateChangeFailure
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import REASSIGN_PARTITIONS, TopicAssignment
-from statemachines.zookeeper.tree import Code, Node
+from statemachines.zookeeper.tree import Node
 
 ELECTED: Final = LeaderAndIsr(NO_LEADER, 0, ())
 """It stands for any leader and ISR of an election's result."""
@@ -116,10 +114,6 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
         """The ISRs in the order of ids: Kafka has a set of brokers there, whose order has no effect."""
         return sorted({tuple(sorted(isr)) for isr in super().isrs})
 
-    def sizes(self) -> Mapping[Any, Size]:
-        """As in both systems; an election's result is reduced to whether there was one."""
-        return {**super().sizes(), ElectionOutcome: (ELECTED, *StateChangeFailure, *Code)}
-
     @initial
     def a_cluster_set_up(self, s: MovingCluster) -> None:
         """The partition is as described; replicas in sync have all acknowledged records."""
@@ -131,17 +125,6 @@ class PlannedMove(EventPlan[MovingCluster], Reassignment[MovingCluster]):
         s.complete_logs = frozenset(self.situation.isr)
 
     # The controller and brokers.
-
-    def advance(self, s: MovingCluster, step: EventWaiting | EventDone) -> None:
-        """Reduce a finished election to whether there was one; no event reads more of it."""
-        step = self.answered_at_once(s, step)
-        if isinstance(step, EventWaiting) and isinstance(step.awaits.what, ChangeDone):
-            results = (
-                (partition, ELECTED if isinstance(outcome, LeaderAndIsr) else outcome)
-                for partition, outcome in step.awaits.what.results
-            )
-            step = step._replace(awaits=step.awaits._replace(what=ChangeDone(tuple(results))))
-        super().advance(s, step)
 
     def change_isr(self, s: MovingCluster, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> None:
         """Change the ISR, which is sorted by id."""

@@ -34,14 +34,15 @@ its response has OPERATION_NOT_ATTEMPTED for INELIGIBLE_REPLICA.
 
 # ruff: noqa: N815
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from collections.abc import Mapping
+from typing import ClassVar, NamedTuple, TypeAlias
 
 from election.brokers import in_order
 from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
-from statemachines.controller.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
+from statemachines.controller.calls import Calls, EventFailed, EventFailure, Result, then
+from statemachines.controller.kafka_zk_client import PartitionUpdate
 from statemachines.controller.request_batch import BatchNotEmpty, RequestsNotSent
-from statemachines.controller.zk_state_machine import PartitionUpdate, ZkStateMachine
+from statemachines.controller.zk_state_machine import Answers, ZkStateMachine
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.topic_partition import TopicPartition
@@ -80,39 +81,23 @@ class AlterPartitionResponse(NamedTuple):
     partitions: tuple[tuple[TopicPartition, AlterPartitionOutcome], ...] = ()
 
 
-class AlteringPartitions(NamedTuple):
-    """A request that waits for ZooKeeper: first to set states, then to read them."""
-
-    due: ZkBatch
-    asking: tuple[TopicPartition, ...]
-    """The partitions of the batch."""
-    updates: tuple[PartitionUpdate, ...]
-    """The states to set; during the read, the refused ones, which may be in ZooKeeper."""
-    outcomes: tuple[tuple[TopicPartition, AlterPartitionOutcome], ...]
-    """All partitions of the request; for waiting ones, the desired state."""
-
-
 class AlteredPartitions(NamedTuple):
     """A completed request."""
 
     response: AlterPartitionResponse
     may_complete: tuple[TopicPartition, ...] = ()
     """Partitions under reassignment that have the requested ISR: their reassignments may be complete."""
-    illegal_state: bool = False
-    """UpdateMetadata could not be sent: the batch has been cleared, the controller resigns [handleIllegalState]."""
 
 
-AlterPartitionStep: TypeAlias = AlteringPartitions | AlteredPartitions
+Outcomes: TypeAlias = tuple[tuple[TopicPartition, AlterPartitionOutcome], ...]
+"""The outcomes of all partitions of a request; of one whose state is being written, the desired state."""
 
 
 class AlterPartitionProcessor(ZkStateMachine):
-    """The controller's side. `ZkStateMachine` explains its arguments; the batch is the controller's own.
+    """The controller's side. `ZkStateMachine` explains its arguments; the batch is the controller's own."""
 
-    `requests` are those of the next batch, as with the other machines over ZooKeeper (docs/decisions/0023).
-    """
-
-    def process_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionStep:
-        """Handle a leader's request.
+    def try_process_alter_partition(self, request: AlterPartitionRequest) -> Calls:
+        """Handle a leader's request. The result is `AlteredPartitions`.
 
         Raises:
             ValueError: the request contains a partition twice.
@@ -120,7 +105,7 @@ class AlterPartitionProcessor(ZkStateMachine):
         """
         wanted = _wanted(request)
         if self.context.state.live_broker_epochs.get(request.brokerId) != request.brokerEpoch:
-            return AlteredPartitions(AlterPartitionResponse(Errors.STALE_BROKER_EPOCH))
+            return (Result(AlteredPartitions(AlterPartitionResponse(Errors.STALE_BROKER_EPOCH))),)
         outcomes: dict[TopicPartition, AlterPartitionOutcome] = {}
         updates = []
         for partition, new in wanted.items():
@@ -128,25 +113,10 @@ class AlterPartitionProcessor(ZkStateMachine):
             outcomes[partition] = new if refused_or_done is None else refused_or_done
             if refused_or_done is None:
                 updates.append(PartitionUpdate(partition, new))
-        asking = tuple(update.partition for update in updates)
-        change = AlteringPartitions(ZkBatch.SetTopicPartitionStates, asking, tuple(updates), tuple(outcomes.items()))
-        return change if updates else self._answer(change)
-
-    def answered(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
-        """Process ZooKeeper's responses, one for each request and in their order.
-
-        Raises:
-            ValueError: the number of responses differs from that of the requests.
-        """
-        try:
-            answers = self.responses_of(change, responses)
-        except ControllerMoved:
-            return _failed()
-        except RequestFailed as failed:
-            answers = (ZkResponse(failed.code),) * len(change.asking)
-        if change.due is ZkBatch.SetTopicPartitionStates:
-            return self._written(change, answers)
-        return self._read(change, answers)
+        if not updates:
+            return self._answer(tuple(outcomes.items()))
+        following = then(self._alterations_set, tuple(outcomes.items()))
+        return self.set_topic_partition_states_raw(updates, following)
 
     # Checks of a request.
 
@@ -187,59 +157,71 @@ class AlterPartitionProcessor(ZkStateMachine):
 
     # Writes and responses.
 
-    def _written(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
-        outcomes = dict(change.outcomes)
-        refused = []
-        for update, response in zip(change.updates, responses, strict=True):
+    def _alterations_set(self, answers: Answers[PartitionUpdate], outcomes: Outcomes) -> Calls:
+        by_partition = dict(outcomes)
+        refused: tuple[PartitionUpdate, ...] = ()
+        for update, response in answers:
             match response.code:
                 case Code.OK:
                     written = update.leader_and_isr._replace(partition_epoch=response.version)
-                    outcomes[update.partition] = written
+                    by_partition[update.partition] = written
                 case Code.BADVERSION if self.design.read_back_alteration:
-                    refused.append(update)
+                    refused += (update,)
                 case Code.BADVERSION:
-                    outcomes[update.partition] = Errors.INVALID_UPDATE_VERSION
+                    by_partition[update.partition] = Errors.INVALID_UPDATE_VERSION
                 case _:
-                    outcomes[update.partition] = Errors.UNKNOWN_SERVER_ERROR
-        to_read = tuple(each for each in change.asking if isinstance(outcomes[each], LeaderAndIsr))
-        change = AlteringPartitions(ZkBatch.GetTopicPartitionStates, to_read, tuple(refused), tuple(outcomes.items()))
-        return change if to_read else self._answer(change)
+                    by_partition[update.partition] = Errors.UNKNOWN_SERVER_ERROR
+        outcomes = tuple(by_partition.items())
+        set_or_refused = (update.partition for update, _ in answers)
+        to_read = [each for each in set_or_refused if isinstance(by_partition[each], LeaderAndIsr)]
+        if not to_read:
+            return self._answer(outcomes)
+        return self.get_topic_partition_states_raw(to_read, then(self._alterations_read, refused, outcomes))
 
-    def _read(self, change: AlteringPartitions, responses: Sequence[ZkResponse]) -> AlterPartitionStep:
-        """Update the context with ZooKeeper's states. [updateLeaderAndIsrCache]"""
-        if any(response.code not in (Code.OK, Code.NONODE) for response in responses):
-            return _failed()
+    def _alterations_read(
+        self, answers: Answers[TopicPartition], refused: tuple[PartitionUpdate, ...], outcomes: Outcomes
+    ) -> Calls:
+        """Update the context with ZooKeeper's states; refused ones may be there. [updateLeaderAndIsrCache]"""
+        for _, response in answers:
+            if response.code not in (Code.OK, Code.NONODE):
+                raise EventFailed(response.code)
         there: dict[TopicPartition, LeaderAndIsr] = {}
-        for partition, response in zip(change.asking, responses, strict=True):
+        for partition, response in answers:
             if response.code is Code.OK and response.data is not None:
                 state: TopicPartitionState = response.data
                 known = state.decode(response.version)
                 there[partition] = known.leader_and_isr
                 self.context.put_partition_leadership_info(partition, known)
-        outcomes = dict(change.outcomes)
-        for partition, wanted, _ in change.updates:
+        by_partition = dict(outcomes)
+        for partition, wanted, _ in refused:
             found = there.get(partition)
-            outcomes[partition] = Errors.INVALID_UPDATE_VERSION
+            by_partition[partition] = Errors.INVALID_UPDATE_VERSION
             if found is not None and _like(found, wanted):
-                outcomes[partition] = found
-        return self._answer(change._replace(outcomes=tuple(outcomes.items())))
+                by_partition[partition] = found
+        return self._answer(tuple(by_partition.items()))
 
-    def _answer(self, change: AlteringPartitions) -> AlteredPartitions:
-        partitions = tuple(partition for partition, _ in change.outcomes)
+    def _answer(self, outcomes: Outcomes) -> Calls:
+        """Inform all brokers.
+
+        Raises:
+            EventFailed: the requests could not be sent; the batch has been cleared [handleIllegalState].
+        """
         try:
             self.batch.new_batch()
+            partitions = tuple(partition for partition, _ in outcomes)
             self.batch.add_update_metadata_request_for_brokers(self.context.state.live_broker_epochs, partitions)
             self.batch.send_requests_to_brokers(self.context.state.epoch)
-        except (BatchNotEmpty, RequestsNotSent):
+        except (BatchNotEmpty, RequestsNotSent) as error:
             self.batch.clear()
-            return _failed()._replace(illegal_state=True)
+            raise EventFailed(EventFailure.IllegalState) from error
         moving = self.context.state.partitions_being_reassigned
         may_complete = tuple(
-            partition
-            for partition, outcome in change.outcomes
-            if isinstance(outcome, LeaderAndIsr) and partition in moving
+            each for each, outcome in outcomes if isinstance(outcome, LeaderAndIsr) and each in moving
         )
-        return AlteredPartitions(AlterPartitionResponse(Errors.NONE, change.outcomes), may_complete)
+        return (Result(AlteredPartitions(AlterPartitionResponse(Errors.NONE, outcomes), may_complete)),)
+
+    WAITS: ClassVar[frozenset[str]] = frozenset({_alterations_set.__name__, _alterations_read.__name__})
+    """The calls that take ZooKeeper's answers."""
 
 
 def _wanted(request: AlterPartitionRequest) -> Mapping[TopicPartition, LeaderAndIsr]:
@@ -258,8 +240,3 @@ def _wanted(request: AlterPartitionRequest) -> Mapping[TopicPartition, LeaderAnd
 def _like(current: LeaderAndIsr, new: LeaderAndIsr) -> bool:
     """Whether they are equal except for the version [equalsAllowStalePartitionEpoch; until 3.2 equalsIgnoreZk]."""
     return new._replace(partition_epoch=current.partition_epoch) == current
-
-
-def _failed() -> AlteredPartitions:
-    """The outcome of a failure that Kafka does not expect."""
-    return AlteredPartitions(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR))

@@ -44,13 +44,13 @@ class BrokerChanges(PartitionReassignment):
 
     def process_broker_change(self) -> Calls:
         """The children of /brokers/ids have changed. [BrokerChange]"""
-        return self.zk_client.get_all_broker_and_epochs_in_cluster(then(self._brokers_changed))
+        return (*self.zk_client.get_all_broker_and_epochs_in_cluster(), then(self._brokers_changed))
 
     def process_log_dir_event_notification(self, notifications: Sequence[str] | None = None) -> Calls:
         """A broker has lost a log directory; these notifications were read already. [LogDirEventNotification]"""
         if notifications is not None:
             return self._log_dirs_failed(notifications)
-        return self.zk_client.get_children(LOG_DIR_EVENT_NOTIFICATION, then(self._log_dirs_failed), watch=True)
+        return (*self.zk_client.get_children(LOG_DIR_EVENT_NOTIFICATION, watch=True), then(self._log_dirs_failed))
 
     def process_leader_and_isr_response_received(self, response: LeaderAndIsrResponse, broker: BrokerId) -> Calls:
         """A broker has reported which of its replicas it can serve. [LeaderAndIsrResponseReceived]"""
@@ -122,7 +122,7 @@ class BrokerChanges(PartitionReassignment):
         topics = tuple(dict.fromkeys(replica.topic_partition.topic for replica in replicas))
         return (
             call(self.replicas_become, replicas, OnlineReplica),
-            call(self.trigger_online_partition_state_change),
+            call(self.partition_state_machine.trigger_online_partition_state_change),
             call(self._resume_reassignments_to, tuple(new_brokers)),
             call(self._resume_deletions_on_new_brokers, topics),
         )
@@ -154,14 +154,11 @@ class BrokerChanges(PartitionReassignment):
         nothing_else = not not_for_deletion if self.design.metadata_without_election else not offline
         return (
             call(self.partitions_become, offline, OfflinePartition),
-            call(
-                self.trigger_online_partition_state_change,
-                None,
-                then(self._elected, tuple(for_deletion), tuple(not_for_deletion), nothing_else),
-            ),
+            call(self.partition_state_machine.trigger_online_partition_state_change),
+            then(self._take_offline_after_elections, tuple(for_deletion), tuple(not_for_deletion), nothing_else),
         )
 
-    def _elected(
+    def _take_offline_after_elections(
         self,
         results: Sequence[tuple[TopicPartition, ElectionOutcome]],
         for_deletion: tuple[PartitionAndReplica, ...],
@@ -204,7 +201,8 @@ class BrokerChanges(PartitionReassignment):
     def _log_dirs_failed(self, notifications: Sequence[str]) -> Calls:
         paths = tuple(f"{LOG_DIR_EVENT_NOTIFICATION}/{each}" for each in notifications)
         return (
-            *self.zk_client.get_data(paths, then(self._on_broker_log_dir_failure)),
+            *self.zk_client.get_data(paths),
+            then(self._on_broker_log_dir_failure),
             always(call(self.zk_client.delete, paths)),
         )
 

@@ -4,13 +4,18 @@ A controller processes an event by a sequence of calls of its methods: they chan
 send requests, and depend on the context at that time. Other processes may act between any two batches of requests to
 ZooKeeper, so the remaining calls have to be a value [docs/decisions/0024]:
 
-    Call          a method of the controller, or of its client, by name, with its arguments
-    Await         a batch of requests to ZooKeeper, or a change of states that waits for one, and the call that takes
-                  the result
+    Call          a method of the controller, of one of its state machines or of its client, by name, with arguments
+    Await         a batch of requests to ZooKeeper, and the call that takes the responses
+    Result        what the calls so far return, for the next call if that takes a result
+    ChangeDone    the same, of a completed change of states
     EventWaiting  the pending Await, and the calls that follow
 
 A handler is a method that does what Kafka's does up to the point where Kafka would wait. It returns the remaining
-calls, in the order of Kafka's method. They run before the calls that remained already: the calls are a stack.
+calls, in the order of Kafka's method. They run before the calls that remained already: the calls are a stack. A call
+made by `then` takes the result of the calls before it:
+
+    def process_topic_deletion(self):
+        return (*self.zk_client.get_children(DELETE_TOPICS, watch=True), then(self._deletions_changed))
 
     def _complete_delete_topic(self, topic):
         replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
@@ -24,8 +29,9 @@ calls, in the order of Kafka's method. They run before the calls that remained a
 
 An exception in Kafka drops the remaining calls, down to one that handles it. Such a call is always made: after
 `always` (finally) the failure continues; with `on_failure` (try and catch) it ends, and the call receives it, or None
-if there is none. ControllerMoved works in the same way. A controller whose requests to brokers fail triggers a new
-election at once; the remaining calls of its event may still read, but their writes are refused.
+if there is none; with `either` the call receives the result or the failure. ControllerMoved works in the same way. A
+controller whose requests to brokers fail triggers a new election at once; the remaining calls of its event may still
+read, but their writes are refused.
 
 [process in KafkaController.scala, 3.9]
 """
@@ -34,7 +40,8 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeAlias
 
-from statemachines.controller.kafka_zk_client import ZkRequest
+from statemachines.controller.kafka_zk_client import StateRequests, ZkRequests
+from statemachines.controller.state_change import ChangeDone
 from statemachines.zookeeper.tree import Code
 
 P = ParamSpec("P")
@@ -44,7 +51,9 @@ class RunsAfter(Enum):
     """The outcomes after which a call is made."""
 
     Success = "it is dropped if something fails before it"
+    Result = "it takes the result of the calls before it, and is dropped if something fails"
     CaughtFailure = "it receives the earlier failure, or None, and ends it [try, catch]"
+    Either = "it takes the result of the calls before it, or their failure, which it ends [Try]"
     AnyFailure = "it is always made, and an earlier failure continues [finally]"
 
     def __str__(self) -> str:
@@ -67,21 +76,17 @@ class Call(NamedTuple):
         return Call(self.method, (answer, *self.arguments))
 
 
-class ZkRequests(NamedTuple):
-    """A batch of requests to ZooKeeper: reads, or writes, which are fenced when they are sent."""
-
-    requests: tuple[ZkRequest, ...]
-
-
 class Await(NamedTuple):
-    """A pending operation, and the call that receives its result.
+    """A batch of requests to ZooKeeper, and the call that takes the responses, before its own arguments."""
 
-    The result, the responses to requests or the results of a change, comes before the call's own arguments.
-    """
-
-    what: Any
-    """`ZkRequests`; or a step of a state machine: a waiting change, `ChangeDone`, or another result."""
+    what: ZkRequests | StateRequests
     then: Call | None = None
+
+
+class Result(NamedTuple):
+    """What the calls so far return. The next call takes it, or it is dropped."""
+
+    value: Any
 
 
 class Callback(NamedTuple):
@@ -90,7 +95,7 @@ class Callback(NamedTuple):
     answer: Any
 
 
-Calls: TypeAlias = tuple[Call | Await | Callback, ...]
+Calls: TypeAlias = tuple[Call | Await | Result | ChangeDone | Callback, ...]
 """The remaining calls of a handler, in order."""
 
 
@@ -101,7 +106,7 @@ def call(method: Callable[P, Calls | None], *arguments: P.args, **named: P.kwarg
 
 def then(method: Callable[Concatenate[Any, P], Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
     """The call of a method that takes a result, and then these arguments."""
-    return _call(method, arguments, named)
+    return _call(method, arguments, named)._replace(runs_after=RunsAfter.Result)
 
 
 def call_of(method: Callable[Concatenate[Any, P], Calls | None], *arguments: P.args, **named: P.kwargs) -> Call:
@@ -118,6 +123,11 @@ def _call(method: Callable[..., Any], arguments: tuple[Any, ...], named: Mapping
 def on_failure(handler: Call) -> Call:
     """A call that receives the failure before it, or None, and ends it."""
     return handler._replace(runs_after=RunsAfter.CaughtFailure)
+
+
+def either(handler: Call) -> Call:
+    """A call that takes the result of the calls before it, or their failure, and ends it."""
+    return handler._replace(runs_after=RunsAfter.Either)
 
 
 def always(handler: Call) -> Call:
@@ -155,9 +165,10 @@ class EventFailed(Exception):
 
 
 class EventWaiting(NamedTuple):
-    """An event is being processed, and waits for ZooKeeper."""
+    """An event is being processed. It waits for ZooKeeper, or has just completed a change of states."""
 
-    awaits: Await
+    awaits: Await | None = None
+    """None after a completed change, if the controller goes change by change."""
     calls: Calls = ()
     """The calls after it."""
     answer: Any = None

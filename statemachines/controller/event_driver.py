@@ -9,9 +9,10 @@ variables of a specification.
 """
 
 from collections.abc import Callable, MutableMapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from election.ids import BrokerId
+from statemachines.controller.alter_partition import AlterPartitionProcessor
 from statemachines.controller.calls import (
     Await,
     Call,
@@ -20,8 +21,8 @@ from statemachines.controller.calls import (
     EventFailed,
     EventFailure,
     EventWaiting,
+    Result,
     RunsAfter,
-    ZkRequests,
     call,
 )
 from statemachines.controller.context import ControllerContext
@@ -30,26 +31,29 @@ from statemachines.controller.kafka_zk_client import (
     READS,
     ControllerMoved,
     RequestFailed,
+    StateRequests,
     ZkRequest,
+    ZkRequests,
     ZkResponse,
     fenced,
+    retry_requests_until_connected,
     unwrapped,
 )
-from statemachines.controller.partition_state_machine import (
-    PartitionLeaderElectionStrategy,
-    PartitionStateChange,
-    PartitionStateMachine,
-)
+from statemachines.controller.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
 from statemachines.controller.rebalance_timer import RebalanceTimer
-from statemachines.controller.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import BatchNotEmpty, ControllerBrokerRequestBatch, RequestsNotSent
-from statemachines.controller.state_change import ChangeDone, EventDone, StateMachine
+from statemachines.controller.state_change import ChangeDone, EventDone
 from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.tables.partition import PartitionState
 from statemachines.tables.replica import ReplicaState
-from statemachines.zookeeper.tree import Code, ZkPath
+from statemachines.zookeeper.server import ZooKeeper
+from statemachines.zookeeper.tree import Code, SessionId, ZkPath
+
+WITH_AN_ANSWER: Final = (RunsAfter.Result, RunsAfter.CaughtFailure, RunsAfter.Either)
+"""The calls that take a result or a failure."""
 
 
 class BrokerChannels(Protocol):
@@ -187,7 +191,7 @@ class ReleaseChannels:
 class EventDriver:
     """A controller that processes events, with the helpers that its handlers share.
 
-    `carry_out` drives it like a state machine: `process` an event, answer its `requests`.
+    `process` an event, and answer its `requests`; `carry_out` does both.
 
     Args:
         partition_state_machine: the machine of its partitions, whose context and design this uses.
@@ -237,6 +241,17 @@ class EventDriver:
         )
         self.zk_client = ControllerZkClient(self.context) if zk_client is None else zk_client
         self.change_by_change = change_by_change
+        self.alter_partition_processor = AlterPartitionProcessor(
+            self.context, batch, self.design, partition_state_machine.log
+        )
+        self._callees = (
+            self,
+            self.zk_client,
+            partition_state_machine,
+            replica_state_machine,
+            self.alter_partition_processor,
+        )
+        """The objects whose methods are called by name. No such name is a method of two of them."""
         self.rebalance_timer = RebalanceTimer(enabled=False)
         """The timer of its own checks whether preferred replicas lead."""
 
@@ -250,20 +265,16 @@ class EventDriver:
         """
         if not callable(getattr(self, event.method, None)):
             raise ValueError(f"{event.method}: a controller has no such method")
-        return self._go_on((event,), None, must_reelect=False)
+        return self.go_on(EventWaiting(calls=(event,)))
 
-    def requests(self, processing: EventWaiting) -> tuple[ZkRequest, ...]:
+    def requests(self, awaits: Await | None) -> tuple[ZkRequest, ...]:
         """The pending batch of requests, fenced where necessary; empty after a completed change."""
-        what = processing.awaits.what
-        if isinstance(what, ChangeDone):
+        if awaits is None:
             return ()
-        machine = self.machine_of(what)
-        if machine is not None:
-            return machine.requests(what)
-        assert isinstance(what, ZkRequests)
-        if not self._is_fenced(what):
-            return what.requests
-        writes = (request for request in what.requests if not isinstance(request, READS))
+        requests = awaits.what.requests_of(self.context.state.epoch)
+        if not self._is_fenced(awaits):
+            return requests
+        writes = (request for request in requests if not isinstance(request, READS))
         return fenced(writes, self.context.state.epoch_zk_version)
 
     def answered(self, processing: EventWaiting, responses: Sequence[ZkResponse]) -> EventWaiting | EventDone:
@@ -272,71 +283,55 @@ class EventDriver:
         Raises:
             ValueError: the number of responses differs from that of the requests.
         """
-        what, rest = processing.awaits.what, processing.calls
-        machine = self.machine_of(what)
-        step: Calls
-        if isinstance(what, ChangeDone):
-            if responses:
-                raise ValueError(f"no requests have {len(responses)} answers")
-            step = self._what_follows(processing.awaits)
-        elif machine is not None:
-            step = (Await(machine.answered(what, responses), processing.awaits.then),)
-        else:
-            assert isinstance(what, ZkRequests)
-            if len(responses) != len(what.requests):
-                raise ValueError(f"{len(what.requests)} requests have {len(responses)} answers")
-            step = self._of_zookeeper(what, processing.awaits.then, responses)
-        return self._go_on((*step, *rest), processing.answer, processing.must_reelect)
+        requests = self.requests(processing.awaits)
+        if len(responses) != len(requests):
+            raise ValueError(f"{len(requests)} requests have {len(responses)} answers")
+        following = () if processing.awaits is None else self.follow(processing.awaits, responses)
+        return self.go_on(processing._replace(awaits=None, calls=(*following, *processing.calls)))
 
-    def advance(self, processing: EventWaiting) -> EventWaiting | EventDone:
-        """Continue an event whose pending change is complete by now."""
-        if self._is_stop(processing.awaits, processing.calls):
-            return processing  # unchanged: the remaining calls make no difference
-        return self._go_on((processing.awaits, *processing.calls), processing.answer, processing.must_reelect)
-
-    def machine_of(self, what: Any) -> StateMachine[Any, Any] | None:
-        """The machine of a pending change; None if this is no change, or no longer pending."""
-        if isinstance(what, PartitionStateChange):
-            return self.partition_state_machine
-        if isinstance(what, ReplicaStateChange):
-            return self.replica_state_machine
-        return None
-
-    def fail(self, cause: EventFailure | Code) -> None:
-        """Raise a failure again."""
-        raise EventFailed(cause)
-
-    def _of_zookeeper(self, asked: ZkRequests, following: Call | None, responses: Sequence[ZkResponse]) -> Calls:
+    def follow(self, awaits: Await, responses: Sequence[ZkResponse]) -> Calls:
+        """Make the call that takes the responses to a batch; the calls that it returns come before all others."""
+        answers: tuple[Any, ...] = tuple(responses)
         try:
-            answers = unwrapped(responses) if self._is_fenced(asked) else tuple(responses)
+            if self._is_fenced(awaits):
+                answers = unwrapped(responses)
         except ControllerMoved:
             return (call(self.fail, EventFailure.ControllerMoved),)
         except RequestFailed as failed:
-            return (call(self.fail, failed.code),)
-        return () if following is None else (following.with_answer(answers),)
+            if isinstance(awaits.what, ZkRequests):
+                return (call(self.fail, failed.code),)
+            answers = (ZkResponse(failed.code, results=(failed.code,)),) * len(responses)
+        if isinstance(awaits.what, StateRequests):
+            answers = tuple(zip(awaits.what.about, answers, strict=True))
+        if awaits.then is None:
+            return (Result(answers),)
+        try:
+            return self._make(awaits.then.with_answer(answers))
+        except EventFailed as failed:
+            return (call(self.fail, failed.cause),)
 
-    def _is_fenced(self, asked: ZkRequests) -> bool:
-        return self.design.fence_zk and not isinstance(asked.requests[0], READS)
-
-    def _go_on(self, calls: Calls, answer: Any, must_reelect: bool) -> EventWaiting | EventDone:
-        """Make these calls, in order, up to the first that waits."""
+    def go_on(self, processing: EventWaiting) -> EventWaiting | EventDone:
+        """Make the calls of an event, in order, up to the first that waits. It has waited for nothing until now."""
+        calls, answer, must_reelect = processing.calls, processing.answer, processing.must_reelect
         while calls:
             first, rest = calls[0], calls[1:]
-            step: Calls = ()
             try:
-                if isinstance(first, Callback):
-                    answer = first.answer
-                elif isinstance(first, Call):
-                    step = self._make(first)
-                elif self._is_stop(first, rest):
-                    return EventWaiting(first, rest, answer, must_reelect)
-                elif self._is_over(first):
-                    step = self._what_follows(first)
-                elif must_reelect and self._is_refused(first):
+                if isinstance(first, Call):
+                    calls = (*self._make(first), *rest)
+                elif isinstance(first, Callback):
+                    answer, calls = first.answer, rest
+                elif isinstance(first, Result):
+                    calls = _handed_on(first.value, rest)
+                elif isinstance(first, ChangeDone):
+                    calls = _handed_on(first.results, rest)
+                    if self.change_by_change and calls:
+                        return EventWaiting(None, calls, answer, must_reelect)
+                elif first.what == ZkRequests(()):
+                    calls = (*self.follow(first, ()), *rest)
+                elif must_reelect and self._is_fenced(first):
                     raise EventFailed(EventFailure.ControllerMoved)
                 else:
                     return EventWaiting(first, rest, answer, must_reelect)
-                calls = (*step, *rest)
             except EventFailed as failed:
                 must_reelect = must_reelect or failed.cause is EventFailure.IllegalState
                 calls = self._unwound(rest, failed.cause)
@@ -344,44 +339,24 @@ class EventDriver:
                     return EventDone(answer, failed.cause, must_reelect)
         return EventDone(answer, None, must_reelect)
 
+    def fail(self, cause: EventFailure | Code) -> None:
+        """Raise a failure again."""
+        raise EventFailed(cause)
+
     def _make(self, made: Call) -> Calls:
-        if made.runs_after is RunsAfter.CaughtFailure:
+        if made.runs_after in WITH_AN_ANSWER:  # and there is none
             made = made.with_answer(None)
-        # No name is a method of both classes.
-        of = self if hasattr(self, made.method) else self.zk_client
+        of = next(each for each in self._callees if hasattr(each, made.method))
         return getattr(of, made.method)(*made.arguments) or ()
 
-    def _is_over(self, awaits: Await) -> bool:
-        """Whether there is nothing to wait for: the change is complete, or the batch is empty."""
-        if isinstance(awaits.what, ZkRequests):
-            return not awaits.what.requests
-        return self.machine_of(awaits.what) is None
-
-    def _is_stop(self, awaits: Await, rest: Calls) -> bool:
-        """Whether the event stops after a completed change, because more calls remain."""
-        if not self.change_by_change or not isinstance(awaits.what, ChangeDone) or awaits.what.controller_moved:
-            return False
-        return awaits.then is not None or bool(rest)
-
-    def _is_refused(self, awaits: Await) -> bool:
-        """Whether the writes of a controller that has triggered another election are refused: it has no epoch."""
-        is_read = isinstance(awaits.what, ZkRequests) and isinstance(awaits.what.requests[0], READS)
-        return self.design.fence_zk and not is_read
-
-    def _what_follows(self, awaits: Await) -> Calls:
-        results: Any = awaits.what
-        if isinstance(awaits.what, ZkRequests):
-            results = ()
-        elif isinstance(awaits.what, ChangeDone):
-            results = awaits.what.results
-            if awaits.what.controller_moved:
-                raise EventFailed(EventFailure.ControllerMoved)
-        return () if awaits.then is None else (awaits.then.with_answer(results),)
+    def _is_fenced(self, awaits: Await) -> bool:
+        """Whether it writes with the check of its epoch; without one, after it has triggered another election."""
+        return self.design.fence_zk and awaits.what.writes
 
     def _unwound(self, calls: Calls, cause: EventFailure | Code) -> Calls:
         """The calls after a failure: the first one that handles it, and those that follow."""
         for at, each in enumerate(calls):
-            if isinstance(each, Call) and each.runs_after is RunsAfter.CaughtFailure:
+            if isinstance(each, Call) and each.runs_after in (RunsAfter.CaughtFailure, RunsAfter.Either):
                 return (each.with_answer(cause), *calls[at + 1 :])
             if isinstance(each, Call) and each.runs_after is RunsAfter.AnyFailure:
                 return (each._replace(runs_after=RunsAfter.Success), call(self.fail, cause), *calls[at + 1 :])
@@ -394,28 +369,16 @@ class EventDriver:
         partitions: Sequence[TopicPartition],
         target: PartitionState,
         strategy: PartitionLeaderElectionStrategy | None = None,
-        following: Call | None = None,
     ) -> Calls:
         """Change the states of partitions, if there are any [partitionStateMachine.handleStateChanges].
 
-        Args:
-            partitions: the partitions.
-            target: the new state.
-            strategy: the election strategy, if the new state is OnlinePartition.
-            following: the call that receives the results of elections.
+        The results are those of elections, for which OnlinePartition needs a strategy.
         """
-        if not partitions and following is None:
-            return ()
-        change = self.partition_state_machine.handle_state_changes(partitions, target, strategy)
-        return (Await(change, following),)
+        return self.partition_state_machine.handle_state_changes(partitions, target, strategy) if partitions else ()
 
     def replicas_become(self, replicas: Sequence[PartitionAndReplica], target: ReplicaState) -> Calls:
         """Change the states of replicas, if there are any [replicaStateMachine.handleStateChanges]."""
-        return (Await(self.replica_state_machine.handle_state_changes(replicas, target)),) if replicas else ()
-
-    def trigger_online_partition_state_change(self, topic: str | None = None, following: Call | None = None) -> Calls:
-        """Bring every new or offline partition online, of one topic or of all."""
-        return (Await(self.partition_state_machine.trigger_online_partition_state_change(topic), following),)
+        return self.replica_state_machine.handle_state_changes(replicas, target) if replicas else ()
 
     def send_update_metadata_request(
         self, brokers: Sequence[BrokerId], partitions: Sequence[TopicPartition] = ()
@@ -458,3 +421,20 @@ class EventDriver:
         if known is None:
             raise EventFailed(EventFailure.NeverLed)
         return known
+
+
+def _handed_on(result: Any, calls: Calls) -> Calls:
+    """The calls, of which the first takes this result if it takes any."""
+    first = calls[0] if calls else None
+    if isinstance(first, Call) and first.runs_after in (RunsAfter.Result, RunsAfter.Either):
+        return (first.with_answer(result), *calls[1:])
+    return calls
+
+
+def carry_out(controller: EventDriver, event: Call, zookeeper: ZooKeeper, session: SessionId) -> EventDone:
+    """Process an event to its end, against these servers."""
+    step = controller.process(event)
+    while isinstance(step, EventWaiting):
+        responses = retry_requests_until_connected(zookeeper, session, controller.requests(step.awaits))
+        step = controller.answered(step, responses)
+    return step

@@ -54,7 +54,7 @@ from statemachines.messages.control_requests import ControlRequest
 
 
 class ControllerEventProcessor(ControllerFailover, BrokerChanges, TopicChanges, ControlledShutdown, IsrAlterations):
-    """A controller's event thread; `EventDriver` explains its arguments, and `carry_out` drives it."""
+    """A controller's event thread; `EventDriver` explains its arguments."""
 
 
 def event_processor(
@@ -69,7 +69,7 @@ def event_processor(
     """A controller's event thread over dicts, with three batches, like Kafka's.
 
     >>> from statemachines.controller.calls import call
-    >>> from statemachines.controller.state_change import carry_out
+    >>> from statemachines.controller.event_driver import carry_out
     >>> from statemachines.messages.zk_data import TopicAssignment
     >>> from statemachines.messages.replica_assignment import ReplicaAssignment
     >>> from statemachines.zookeeper.server import ZooKeeper
@@ -78,7 +78,7 @@ def event_processor(
     ...     _ = zookeeper.create(None, path)
     >>> _ = zookeeper.create(None, "/brokers/topics/t", TopicAssignment(((0, ReplicaAssignment((1,))),)))
     >>> controller = event_processor(1, lambda broker, request: sent.append((broker, type(request).__name__)))
-    >>> carry_out(controller, controller.process(call(controller.on_controller_failover)), zookeeper, None)
+    >>> carry_out(controller, call(controller.on_controller_failover), zookeeper, None)
     EventDone(answer=None, failure=None, must_reelect=False)
     >>> sent
     [(1, 'UpdateMetadataRequest'), (1, 'LeaderAndIsrRequest'), (1, 'UpdateMetadataRequest')]

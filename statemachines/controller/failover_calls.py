@@ -32,7 +32,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.controller import failover as stages
-from statemachines.controller.calls import Await, Call, Calls, call, call_of, then
+from statemachines.controller.calls import Call, Calls, call, call_of, then
 from statemachines.controller.design import BROKER_IDS
 from statemachines.controller.failover import Stage
 from statemachines.controller.isr_change_notifications import IsrChangeNotifications
@@ -84,16 +84,16 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _expect(self, path: ZkPath) -> Calls:
         """Make the creation of a node an event [registerZNodeChangeHandlerAndCheckExistence]."""
-        return self.zk_client.path_exists(path, then(self._ignore), watch=True)
+        return self.zk_client.path_exists(path, watch=True)
 
     def _listen(self, path: ZkPath) -> Calls:
         """Register a handler of children, and set the watch at once [subscribeChildChanges, until 1.0]."""
         self.handlers.register(path)
-        return self.zk_client.get_children(path, then(self._ignore), watch=True)
+        return self.zk_client.get_children(path, watch=True)
 
     def _delete_notifications(self, path: ZkPath) -> Calls:
         """Delete the notifications to earlier controllers, and watch for new ones."""
-        return self.zk_client.get_children(path, then(self._delete_children, path), watch=True)
+        return (*self.zk_client.get_children(path, watch=True), then(self._delete_children, path))
 
     def _delete_children(self, names: Sequence[str], path: ZkPath) -> Calls:
         return self.zk_client.delete(f"{path}/{name}" for name in names)
@@ -102,14 +102,14 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _read_brokers(self) -> Calls:
         """Read the live brokers."""
-        return self.zk_client.get_all_broker_and_epochs_in_cluster(then(self._set_live_brokers))
+        return (*self.zk_client.get_all_broker_and_epochs_in_cluster(), then(self._set_live_brokers))
 
     def _set_live_brokers(self, registered: Sequence[tuple[BrokerId, BrokerEpoch]]) -> None:
         self.context.set_live_brokers(dict(registered))
 
     def _read_topics(self) -> Calls:
         """Read the topics."""
-        return self.zk_client.get_all_topics_in_cluster(then(self._set_all_topics))
+        return (*self.zk_client.get_all_topics_in_cluster(), then(self._set_all_topics))
 
     def _set_all_topics(self, topics: Sequence[TopicName]) -> None:
         self.context.set_all_topics(topics)
@@ -117,7 +117,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
     def _read_assignments(self) -> Calls:
         """Read their partitions and assignments."""
         topics = tuple(sorted(self.context.state.all_topics))
-        return self.zk_client.get_full_replica_assignment_for_topics(topics, then(self._set_assignments))
+        return (*self.zk_client.get_full_replica_assignment_for_topics(topics), then(self._set_assignments))
 
     def _set_assignments(self, assignments: Assignments) -> None:
         for partition, assignment in assignments:
@@ -145,7 +145,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _fetch_topic_deletions_in_progress(self) -> Calls:
         """Read the topics to be deleted; those with a replica offline, or being reassigned, must wait."""
-        return self.zk_client.get_children(DELETE_TOPICS, then(self._init_topic_deletions), watch=True)
+        return (*self.zk_client.get_children(DELETE_TOPICS, watch=True), then(self._init_topic_deletions))
 
     def _init_topic_deletions(self, topics: Sequence[TopicName]) -> Calls:
         _, offline = self.context.online_and_offline_replicas()
@@ -155,7 +155,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _initialize_preferred_replica_election(self) -> Calls:
         """In 0.10, read the elections early, and fail if one of the partitions has not led by then."""
-        read = self.get_preferred_replica_election(then(self._add_elections))
+        read = (*self.get_preferred_replica_election(), then(self._add_elections))
         return read if self.design.read_elections_first else ()
 
     def _add_elections(self, partitions: Sequence[TopicPartition]) -> None:
@@ -176,7 +176,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _initialize_zk_reassignment(self) -> Calls:
         """Until 2.3, read the reassignments from their node, the only place that has them."""
-        read = self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self.remember_zk_reassignment))
+        read = (*self.zk_client.get_data((REASSIGN_PARTITIONS,)), then(self.remember_zk_reassignment))
         return (*read, call(self.drop_finished_reassignments)) if self.design.drop_finished_reassignments else read
 
     # Resumed work.
@@ -187,17 +187,17 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _start_replica_state_machine(self) -> Calls:
         """Send leaders to replicas on live brokers; since 2.3 the others leave the ISRs [B34, KAFKA-3143]."""
-        return (Await(self.replica_state_machine.startup()),)
+        return self.replica_state_machine.startup()
 
     def _start_partition_state_machine(self) -> Calls:
         """Elect leaders where there are none."""
-        return (Await(self.partition_state_machine.startup()),)
+        return self.partition_state_machine.startup()
 
     def _initialize_partition_reassignments(self) -> Calls:
         """Resume reassignments."""
         if not self.design.kip_455:
             return self.resume_zk_reassignments()
-        return self.resume_zk_partition_reassignment(then(self._resume_other_reassignments))
+        return (*self.resume_zk_partition_reassignment(), then(self._resume_other_reassignments))
 
     def _resume_other_reassignments(self, resumed: Sequence[TopicPartition]) -> Calls:
         moving = self.context.state.partitions_being_reassigned
@@ -298,7 +298,7 @@ STARTED_BY: Final[Mapping[Stage, Step]] = {
     **dict.fromkeys((stages.TRY_DELETION, stages.DELETE_THREAD), lambda its: (call(its.try_topic_deletion),)),
     **dict.fromkeys(
         (stages.PREFER, stages.PREFER_2_1),
-        lambda its: (call(its.get_preferred_replica_election, then(its._resume_preferred_replica_elections)),),
+        lambda its: (call(its.get_preferred_replica_election), then(its._resume_preferred_replica_elections)),
     ),
     **dict.fromkeys(
         (

@@ -29,11 +29,11 @@ class IsrChangeNotifications(PartitionReassignment):
         """
         if notifications is not None:
             return self._isrs_changed(notifications)
-        return self.zk_client.get_children(ISR_CHANGE_NOTIFICATION, then(self._isrs_changed), watch=True)
+        return (*self.zk_client.get_children(ISR_CHANGE_NOTIFICATION, watch=True), then(self._isrs_changed))
 
     def update_leader_and_isr_cache(self, partitions: Sequence[TopicPartition]) -> Calls:
         """Read the states of these partitions into the context [updateLeaderAndIsrCache]."""
-        return self.zk_client.get_topic_partition_states(tuple(partitions), then(self._put_partition_leadership_info))
+        return (*self.zk_client.get_topic_partition_states(partitions), then(self._put_partition_leadership_info))
 
     def _put_partition_leadership_info(
         self, states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]]
@@ -44,7 +44,8 @@ class IsrChangeNotifications(PartitionReassignment):
     def _isrs_changed(self, notifications: Sequence[str]) -> Calls:
         paths = tuple(f"{ISR_CHANGE_NOTIFICATION}/{each}" for each in notifications)
         return (
-            *self.zk_client.get_data(paths, then(self._read_isrs)),
+            *self.zk_client.get_data(paths),
+            then(self._read_isrs),
             always(call(self.zk_client.delete, paths)),
         )
 

@@ -337,7 +337,7 @@ class KafkaController(ElectingController):
         self._went_on(self.events.process(event))
 
     def _go_on_with(self, processing: EventWaiting) -> None:
-        requests = self.events.requests(processing)
+        requests = self.events.requests(processing.awaits)
         assert self.event is not None
         of = self.event.method
         responses = self._ask([self.handlers.watched(each, of) for each in requests]) if requests else ()

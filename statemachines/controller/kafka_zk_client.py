@@ -8,11 +8,11 @@ Callers never see a lost connection: the client repeats unanswered requests. A r
 out finds its own effect: NODEEXISTS, or BADVERSION [retryRequestsUntilConnected, 1.1].
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from election.ids import ControllerEpoch
+from election.ids import BrokerId, ControllerEpoch
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicName, TopicPartition
@@ -89,7 +89,7 @@ class ZkResponse(NamedTuple):
     """The node's data, or the names of its children, in no order."""
     version: ZkVersion = 0
     results: tuple[OpResult | Code, ...] = ()
-    """The results of a multi's operations; empty if the session has ended."""
+    """The results of a multi's operations; empty if the session has ended. Of a fence that failed, that failure."""
     czxid: Zxid = 0
     """The transaction that created the node whose data were read; for a broker's registration, its epoch."""
     owner: SessionId | None = None
@@ -113,6 +113,77 @@ class ZkBatch(Enum):
 
 UNFENCED: Final = frozenset({ZkBatch.GetTopicPartitionStates, ZkBatch.GetTopicConfigs, ZkBatch.GetWrittenStates})
 """The batches that write nothing."""
+
+
+class ZkRequests(NamedTuple):
+    """A batch of requests: reads, or writes, which are fenced when they are sent."""
+
+    requests: tuple[ZkRequest, ...]
+
+    @property
+    def writes(self) -> bool:
+        """Whether these are writes."""
+        return len(self.requests) > 0 and not isinstance(self.requests[0], READS)
+
+    def requests_of(self, epoch: ControllerEpoch) -> tuple[ZkRequest, ...]:
+        """The requests of a controller with this epoch, without fences."""
+        return self.requests
+
+
+class PartitionUpdate(NamedTuple):
+    """The state of a partition, to be written or as read."""
+
+    partition: TopicPartition
+    leader_and_isr: LeaderAndIsr
+    recipients: tuple[BrokerId, ...] = ()
+    """The replicas that receive it after it has been written."""
+
+
+class StateRequests(NamedTuple):
+    """A batch of requests about the states of partitions. Each response is paired with what its request is about.
+
+    A fence that fails, except for another controller, is the response to each request.
+    """
+
+    due: ZkBatch
+    topics: tuple[TopicName, ...] = ()
+    """The topics whose nodes are created, or whose configurations are read; a request for each."""
+    partitions: tuple[TopicPartition, ...] = ()
+    """The partitions whose nodes are created, or whose states are read."""
+    updates: tuple[PartitionUpdate, ...] = ()
+    """The states to create, to set or to read back."""
+
+    @property
+    def about(self) -> tuple[TopicName | TopicPartition | PartitionUpdate, ...]:
+        """What each request is about."""
+        return self.topics or self.partitions or self.updates
+
+    @property
+    def writes(self) -> bool:
+        """Whether these are writes."""
+        return self.due not in UNFENCED
+
+    def requests_of(self, epoch: ControllerEpoch) -> tuple[ZkRequest, ...]:
+        """The requests of a controller with this epoch, without fences."""
+        match self.due:
+            case ZkBatch.GetTopicPartitionStates:
+                return get_topic_partition_states(self.partitions)
+            case ZkBatch.GetWrittenStates:
+                return get_topic_partition_states(update.partition for update in self.updates)
+            case ZkBatch.GetTopicConfigs:
+                return get_topic_configs(self.topics)
+            case ZkBatch.CreateTopicPartitions:
+                return create_topic_partitions(self.topics)
+            case ZkBatch.CreateTopicPartition:
+                return create_topic_partition(self.partitions)
+            case ZkBatch.CreateTopicPartitionStates:
+                return create_topic_partition_states(self._states, epoch)
+            case ZkBatch.SetTopicPartitionStates:
+                return set_topic_partition_states(self._states, epoch)
+
+    @property
+    def _states(self) -> Iterator[tuple[TopicPartition, LeaderAndIsr]]:
+        return ((update.partition, update.leader_and_isr) for update in self.updates)
 
 
 # The batches.

@@ -39,11 +39,11 @@ from typing import ClassVar, TypeAlias
 
 from election.ids import BrokerId
 from statemachines.controller.calls import (
-    Call,
     Callback,
     Calls,
     EventFailed,
     EventFailure,
+    Result,
     call,
     on_failure,
     then,
@@ -73,7 +73,7 @@ class PartitionReassignment(ZkReassignment):
         """/admin/reassign_partitions was created. [ZkPartitionReassignment; PartitionReassignment until 2.3]"""
         if not self.design.kip_455:
             return super().process_zk_partition_reassignment(targets)
-        return self.resume_zk_partition_reassignment(then(self._ignore))
+        return self.resume_zk_partition_reassignment()
 
     def process_api_partition_reassignment(self, targets: Targets) -> Calls:
         """An administrator requests reassignments; the reply is `ReassignmentResults`. [ApiPartitionReassignment]
@@ -94,7 +94,8 @@ class PartitionReassignment(ZkReassignment):
                 refused += ((partition, Errors.NO_REASSIGNMENT_IN_PROGRESS if error is Errors.NONE else error),)
         return (
             call(self._remove_from_zk_reassignment, tuple(partition for partition, _ in reassignments)),
-            call(self._trigger_reassignments, reassignments, refused, then(self._answer_reassignments)),
+            call(self._trigger_reassignments, reassignments, refused),
+            then(self._answer_reassignments),
         )
 
     def process_partition_reassignment_isr_change(
@@ -112,9 +113,9 @@ class PartitionReassignment(ZkReassignment):
 
     # Interface for other parts.
 
-    def resume_zk_partition_reassignment(self, following: Call) -> Calls:
-        """Begin the reassignments in /admin/reassign_partitions; the call takes their partitions."""
-        return self.zk_client.path_exists(REASSIGN_PARTITIONS, then(self._read_reassignment, following), watch=True)
+    def resume_zk_partition_reassignment(self) -> Calls:
+        """Begin the reassignments in /admin/reassign_partitions. The result is their partitions."""
+        return (*self.zk_client.path_exists(REASSIGN_PARTITIONS, watch=True), then(self._read_reassignment))
 
     def maybe_resume_reassignments(self, partitions: Iterable[TopicPartition]) -> Calls:
         """Resume the reassignments of these partitions, if any [maybeResumeReassignments]."""
@@ -127,7 +128,7 @@ class PartitionReassignment(ZkReassignment):
         if partition not in self.context.state.partitions_being_reassigned:
             return ()
         reassignment = self.context.partition_full_replica_assignment(partition)
-        return self._is_reassignment_complete(partition, reassignment, then(self._complete, partition, reassignment))
+        return (*self._is_complete(partition, reassignment), then(self._complete, partition, reassignment))
 
     def _complete(self, complete: bool, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
         return self.on_partition_reassignment(partition, reassignment) if complete else ()
@@ -152,44 +153,42 @@ class PartitionReassignment(ZkReassignment):
 
     # Requests by the node.
 
-    def _read_reassignment(self, there: bool, following: Call) -> Calls:
+    def _read_reassignment(self, there: bool) -> Calls:
         if not there:
-            return (following.with_answer(()),)
-        return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self._process_reassignment, following))
+            return (Result(()),)
+        return (*self.zk_client.get_data((REASSIGN_PARTITIONS,)), then(self._process_reassignment))
 
-    def _process_reassignment(self, answers: Sequence[ZkResponse | None], following: Call) -> Calls:
+    def _process_reassignment(self, answers: Sequence[ZkResponse | None]) -> Calls:
         (answer,) = answers
         targets: Targets = () if answer is None else answer.data
         built = tuple((partition, self._built(partition, target)) for partition, target in targets)
         reassignments = tuple((partition, each) for partition, each in built if each is not None)
         refused = tuple((partition, Errors.NO_REASSIGNMENT_IN_PROGRESS) for partition, each in built if each is None)
-        return self._trigger_reassignments(reassignments, refused, then(self._processed_reassignment, following))
+        return (*self._trigger_reassignments(reassignments, refused), then(self._processed_reassignment))
 
-    def _processed_reassignment(self, results: ReassignmentResults, following: Call) -> Calls:
+    def _processed_reassignment(self, results: ReassignmentResults) -> Calls:
         done = tuple(partition for partition, error in results if error is Errors.NONE)
         failed = tuple(partition for partition, error in results if error is not Errors.NONE)
         removal = (call(self._remove_from_zk_reassignment, failed),) if failed else ()
-        return (*removal, following.with_answer(done))
+        return (*removal, Result(done))
 
     def _remove_from_zk_reassignment(self, partitions: tuple[TopicPartition, ...]) -> Calls:
         """Remove partitions that are reassigned by another request, or cannot be [maybeRemoveFromZkReassignment]."""
-        return self.zk_client.path_exists(
-            REASSIGN_PARTITIONS, then(self._read_to_remove, partitions, None), watch=True
-        )
+        there = self.zk_client.path_exists(REASSIGN_PARTITIONS, watch=True)
+        return (*there, then(self._read_to_remove, partitions, None))
 
     def _remove_completed(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Calls:
         """Remove a partition that has arrived at its targets, unless the node has another reassignment by now."""
         self.handlers.unwatch_isr(partition)
-        return self.zk_client.path_exists(
-            REASSIGN_PARTITIONS, then(self._read_to_remove, (partition,), replicas), watch=True
-        )
+        there = self.zk_client.path_exists(REASSIGN_PARTITIONS, watch=True)
+        return (*there, then(self._read_to_remove, (partition,), replicas))
 
     def _read_to_remove(
         self, there: bool, partitions: tuple[TopicPartition, ...], replicas: tuple[BrokerId, ...] | None
     ) -> Calls:
         if not there:
             return ()
-        return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self._remove_read, partitions, replicas))
+        return (*self.zk_client.get_data((REASSIGN_PARTITIONS,)), then(self._remove_read, partitions, replicas))
 
     def _remove_read(
         self,
@@ -225,10 +224,8 @@ class PartitionReassignment(ZkReassignment):
             return None
         return now.reassign_to(now.origin_replicas if target is None else target)
 
-    def _trigger_reassignments(
-        self, reassignments: Assignments, results: ReassignmentResults, following: Call
-    ) -> Calls:
-        """Begin them one after the other; the call takes the results [maybeTriggerPartitionReassignment]."""
+    def _trigger_reassignments(self, reassignments: Assignments, results: ReassignmentResults) -> Calls:
+        """Begin them one after the other. The result adds theirs to these [maybeTriggerPartitionReassignment]."""
         for at, (partition, reassignment) in enumerate(reassignments):
             queued = self.is_topic_queued_up_for_deletion(partition.topic)
             if queued or not self.context.partition_replica_assignment(partition):
@@ -239,9 +236,9 @@ class PartitionReassignment(ZkReassignment):
                 continue
             return (
                 call(self.on_partition_reassignment, partition, reassignment),
-                on_failure(then(self._triggered, partition, reassignments[at + 1 :], results, following)),
+                on_failure(then(self._triggered, partition, reassignments[at + 1 :], results)),
             )
-        return (following.with_answer(results),)
+        return (Result(results),)
 
     def _keeps_what_it_must(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> bool:
         """Whether the leader and a member of the ISR keep the partition, if the design requires it. [proposed]"""
@@ -260,18 +257,14 @@ class PartitionReassignment(ZkReassignment):
         partition: TopicPartition,
         rest: Assignments,
         results: ReassignmentResults,
-        following: Call,
     ) -> Calls:
         if failure is EventFailure.ControllerMoved:
             raise EventFailed(failure)
         result = Errors.NONE if failure is None else Errors.UNKNOWN_SERVER_ERROR
-        return self._trigger_reassignments(rest, (*results, (partition, result)), following)
+        return self._trigger_reassignments(rest, (*results, (partition, result)))
 
     def _answer_reassignments(self, results: ReassignmentResults) -> Calls:
         return (Callback(results),)
-
-    def _ignore(self, _: object) -> None:
-        """Drop a result that the caller does not need."""
 
     # Steps.
 
@@ -281,12 +274,8 @@ class PartitionReassignment(ZkReassignment):
         return (
             call(self._update_current_reassignment, partition, reassignment),
             call(self._being_reassigned, partition),
-            call(
-                self._is_reassignment_complete,
-                partition,
-                reassignment,
-                then(self._go_on_with, partition, reassignment),
-            ),
+            call(self._is_complete, partition, reassignment),
+            then(self._go_on_with, partition, reassignment),
         )
 
     def _update_current_reassignment(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
@@ -327,13 +316,11 @@ class PartitionReassignment(ZkReassignment):
             call(self.resume_deletion_for_topics, (partition.topic,)),
         )
 
-    def _is_reassignment_complete(
-        self, partition: TopicPartition, reassignment: ReplicaAssignment, following: Call
-    ) -> Calls:
-        """Whether all target replicas of a partition are in ZooKeeper's ISR."""
+    def _is_complete(self, partition: TopicPartition, reassignment: ReplicaAssignment) -> Calls:
+        """Whether all target replicas of a partition are in ZooKeeper's ISR [isReassignmentComplete]."""
         if not reassignment.is_being_reassigned:
-            return (following.with_answer(True),)
-        return self.are_replicas_in_isr(partition, reassignment.target_replicas, following)
+            return (Result(True),)
+        return self.are_replicas_in_isr(partition, reassignment.target_replicas)
 
     ENDING: ClassVar[str] = _remove_completed.__name__
     """The call that ends a reassignment."""

@@ -28,15 +28,16 @@ their requests stay in the batch; the outcome of the fenced batch itself is unkn
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Final, Literal, NamedTuple, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from election import STRATEGIES, initialize_leader_and_isr, leader_for_controlled_shutdown_1_1
 from election.ids import BrokerId
+from statemachines.controller.calls import Await, Calls, then
 from statemachines.controller.context import ControllerContext
-from statemachines.controller.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
+from statemachines.controller.kafka_zk_client import PartitionUpdate, StateRequests, ZkBatch, ZkResponse
 from statemachines.controller.request_batch import BatchNotEmpty
 from statemachines.controller.state_change import ChangeDone, ElectionOutcome, StateChangeCause, StateChangeFailure
-from statemachines.controller.zk_state_machine import PartitionUpdate, ZkStateMachine
+from statemachines.controller.zk_state_machine import Answers, ZkStateMachine
 from statemachines.messages.leader_and_isr import INITIAL_LEADER_EPOCH, LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
@@ -89,14 +90,9 @@ Results: TypeAlias = tuple[tuple[TopicPartition, StateChangeCause | None], ...]
 """The outcome of elections: None for a new leader, which is in the context by now, or the cause of failure."""
 
 
-class PartitionStateChange(NamedTuple):
-    """Partitions become online, and wait for a batch of requests to ZooKeeper."""
+class Election(NamedTuple):
+    """What a change of partitions to OnlinePartition keeps while it waits for ZooKeeper."""
 
-    due: ZkBatch
-    asking: tuple[TopicPartition, ...]
-    """The partitions of the batch."""
-    updates: tuple[PartitionUpdate, ...]
-    """The states to create or set; during the read of configurations, the states that had been read."""
     partitions: tuple[TopicPartition, ...]
     """All partitions of the change."""
     strategy: PartitionLeaderElectionStrategy
@@ -108,16 +104,13 @@ class PartitionStateChange(NamedTuple):
     """Until 1.0: the partitions that follow, one by one."""
 
 
-PartitionStep: TypeAlias = PartitionStateChange | ChangeDone
-
-
 class PartitionStateMachine(ZkStateMachine):
-    """The states of partitions; `ZkStateMachine` explains its arguments, and `carry_out` drives it."""
+    """The states of partitions; `ZkStateMachine` explains its arguments, and `event_driver` makes its calls."""
 
     mark_unclean: Callable[[], object] | None = None
     """Called for each elected leader that was not in sync [uncleanLeaderElectionRate]."""
 
-    def startup(self) -> PartitionStep:
+    def startup(self) -> Calls:
         """Derive the states from what a new controller has read, then elect leaders where there are none."""
         for partition in self.context.all_partitions():
             known = self.context.leadership_of(partition)
@@ -130,7 +123,7 @@ class PartitionStateMachine(ZkStateMachine):
             self.context.put_partition_state(partition, state)
         return self.trigger_online_partition_state_change()
 
-    def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
+    def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> Calls:
         """Bring every new or offline partition online, of one topic or of all, except those to be deleted.
 
         Until 2.2 a topic's partitions are all that have a state. [triggerOnlinePartitionStateChange]
@@ -148,8 +141,8 @@ class PartitionStateMachine(ZkStateMachine):
         partitions: Iterable[TopicPartition],
         target: PartitionState,
         strategy: PartitionLeaderElectionStrategy | None = None,
-    ) -> PartitionStep:
-        """Change the states of these partitions, if the table permits it.
+    ) -> Calls:
+        """Change the states of these partitions, if the table permits it. The result is a `ChangeDone`.
 
         Args:
             partitions: the partitions; those without a permitted transition keep their state, and the others
@@ -168,7 +161,7 @@ class PartitionStateMachine(ZkStateMachine):
             raise ValueError(f"{target} needs an election strategy, not {strategy}")
         self.check_asked(partitions, partitions)
         if not partitions:
-            return ChangeDone()
+            return (ChangeDone(),)
         try:
             self.batch.new_batch()
         except BatchNotEmpty:
@@ -183,36 +176,6 @@ class PartitionStateMachine(ZkStateMachine):
             return self._send(partitions, target, ())
         return self._initialize(partitions, valid, strategy)
 
-    def answered(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
-        """Process the responses, one for each request and in their order.
-
-        Raises:
-            ValueError: the number of responses differs from that of the requests.
-        """
-        try:
-            answers = self.responses_of(change, responses)
-        except ControllerMoved:
-            return ChangeDone(controller_moved=True)
-        except RequestFailed as failed:
-            answers = (ZkResponse(failed.code),) * len(change.asking)
-            if change.due in (ZkBatch.CreateTopicPartitions, ZkBatch.CreateTopicPartition):
-                return self._created(change, answers)
-        match change.due:
-            case ZkBatch.CreateTopicPartitions:  # existing nodes are fine
-                return change._replace(due=ZkBatch.CreateTopicPartition)
-            case ZkBatch.CreateTopicPartition:
-                return change._replace(due=ZkBatch.CreateTopicPartitionStates)
-            case ZkBatch.CreateTopicPartitionStates:
-                return self._created(change, answers)
-            case ZkBatch.GetTopicPartitionStates:
-                return self._read(change, answers)
-            case ZkBatch.GetTopicConfigs:
-                return self._elect(change, self.unclean_of(change, answers))
-            case ZkBatch.SetTopicPartitionStates:
-                return self._written(change, answers)
-            case ZkBatch.GetWrittenStates:
-                return self._read_back(change, answers)
-
     # New partitions.
 
     def _initialize(
@@ -220,23 +183,15 @@ class PartitionStateMachine(ZkStateMachine):
         partitions: tuple[TopicPartition, ...],
         valid: Sequence[TopicPartition],
         strategy: PartitionLeaderElectionStrategy,
-    ) -> PartitionStep:
+    ) -> Calls:
         """Choose leaders of new partitions, without an election. [initializeLeaderAndIsrForPartitions]"""
         if not self.design.change_together:
-            begun = PartitionStateChange(ZkBatch.GetTopicPartitionStates, (), (), partitions, strategy)
-            return self._go_on(begun._replace(to_come=tuple(valid)))
+            return self._go_on(Election(partitions, strategy, to_come=tuple(valid)))
         is_new = {each: self.context.partition_state(each) is NewPartition for each in valid}
         new = [each for each in valid if is_new[each]]
         updates = tuple(filter(None, map(self._first, new)))
-        change = PartitionStateChange(
-            ZkBatch.CreateTopicPartitions,
-            tuple(update.partition for update in updates),
-            updates,
-            partitions,
-            strategy,
-            tuple(each for each in valid if not is_new[each]),
-        )
-        return change if updates else self._hold_elections(change, change.to_elect)
+        election = Election(partitions, strategy, to_elect=tuple(each for each in valid if not is_new[each]))
+        return self._create(updates, election) if updates else self._hold_elections(election, election.to_elect)
 
     def _first(self, partition: TopicPartition) -> PartitionUpdate | None:
         """The first state of a new partition; None if no replica is live."""
@@ -249,21 +204,49 @@ class PartitionStateMachine(ZkStateMachine):
         first = LeaderAndIsr(elected.leader, INITIAL_LEADER_EPOCH, elected.isr)
         return PartitionUpdate(partition, first, elected.recipients)
 
-    def _go_on(self, change: PartitionStateChange) -> PartitionStep:
+    def _go_on(self, election: Election) -> Calls:
         """Continue with the next partition that is handled alone; if there is none, complete the change."""
-        to_come = change.to_come
+        to_come = election.to_come
         for at, partition in enumerate(to_come, start=1):
-            change = change._replace(asking=(partition,), updates=(), to_come=to_come[at:])
+            rest = election._replace(to_come=to_come[at:])
             if self.context.partition_state(partition) is not NewPartition:
-                return change._replace(due=ZkBatch.GetTopicPartitionStates)
+                return self._hold_elections(rest, (partition,))
             first = self._first(partition)
             if first is not None:
-                return change._replace(due=ZkBatch.CreateTopicPartitions, updates=(first,))
-        return self._over(change)
+                return self._create((first,), rest)
+        return self._over(election._replace(to_come=()))
 
-    def _created(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+    def _create(self, updates: tuple[PartitionUpdate, ...], election: Election) -> Calls:
+        """Create the nodes of topics, of partitions, and of their states. [createTopicPartitionStatesRaw]"""
+        topics = tuple(dict.fromkeys(update.partition.topic for update in updates))
+        requests = StateRequests(ZkBatch.CreateTopicPartitions, topics)
+        return (Await(requests, then(self._create_partitions, updates, election)),)
+
+    def _create_partitions(
+        self, answers: Answers[TopicName], updates: tuple[PartitionUpdate, ...], election: Election
+    ) -> Calls:
+        partitions = tuple(update.partition for update in updates)
+        requests = StateRequests(ZkBatch.CreateTopicPartition, partitions=partitions)
+        waits = (Await(requests, then(self._create_states, updates, election)),)
+        return self._unless_fenced(answers, updates, election) or waits
+
+    def _create_states(
+        self, answers: Answers[TopicPartition], updates: tuple[PartitionUpdate, ...], election: Election
+    ) -> Calls:
+        requests = StateRequests(ZkBatch.CreateTopicPartitionStates, updates=updates)
+        waits = (Await(requests, then(self._created, election)),)
+        return self._unless_fenced(answers, updates, election) or waits
+
+    def _unless_fenced(
+        self, answers: Answers[Any], updates: tuple[PartitionUpdate, ...], election: Election
+    ) -> Calls:
+        """Existing nodes are fine, and so is any other failure but that of a fence."""
+        failed = next((response for _, response in answers if response.results), None)
+        return () if failed is None else self._created([(update, failed) for update in updates], election)
+
+    def _created(self, answers: Answers[PartitionUpdate], election: Election) -> Calls:
         there = []
-        for update, response in zip(change.updates, responses, strict=True):
+        for update, response in answers:
             if response.code is Code.OK:
                 self._has_written(update, update.leader_and_isr, is_new=True)
                 self._become(update.partition, OnlinePartition)
@@ -271,41 +254,53 @@ class PartitionStateMachine(ZkStateMachine):
                 there.append(update.partition)
             else:
                 self.fail(update.partition, OnlinePartition, response.code)
-        return self._hold_elections(change, (*there, *change.to_elect))
+        return self._hold_elections(election, (*there, *election.to_elect))
 
     # Elections.
 
-    def _hold_elections(self, change: PartitionStateChange, remaining: tuple[TopicPartition, ...]) -> PartitionStep:
+    def _hold_elections(self, election: Election, remaining: tuple[TopicPartition, ...]) -> Calls:
         """Start another round for the remaining partitions. [electLeaderForPartitions]"""
-        if remaining:
-            return change._replace(due=ZkBatch.GetTopicPartitionStates, asking=remaining, updates=(), to_elect=())
-        return self._go_on(change)
+        if not remaining:
+            return self._go_on(election)
+        following = then(self._elect_from_read, election._replace(to_elect=()))
+        return self.get_topic_partition_states_raw(remaining, following)
 
-    def _over(self, change: PartitionStateChange) -> ChangeDone:
+    def _over(self, election: Election) -> Calls:
         """Bring the partitions that have a leader now online, and send the batch."""
         results: dict[TopicPartition, ElectionOutcome] = {}
-        for partition, cause in change.results:
+        for partition, cause in election.results:
             if cause is None:
                 self._become(partition, OnlinePartition)
                 results.setdefault(partition, self.context.state.partition_leadership_info[partition].leader_and_isr)
             else:  # stays, even if a repeated election succeeds [electLeaderForPartitions, 2.2]
                 results[partition] = cause
-        return self._send(change.partitions, OnlinePartition, tuple(results.items()))
+        return self._send(election.partitions, OnlinePartition, tuple(results.items()))
 
-    def _read(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+    def _elect_from_read(self, answers: Answers[TopicPartition], election: Election) -> Calls:
         """Elect for partitions with a usable state; that may require their configuration first."""
         read, failed = [], []
-        for partition, response in zip(change.asking, responses, strict=True):
+        for partition, response in answers:
             outcome = self.decoded(response)
             if isinstance(outcome, LeaderAndIsr):
                 read.append(PartitionUpdate(partition, outcome))
             else:
                 failed.append(self._not_elected(partition, outcome))
-        change = change._replace(updates=tuple(read), results=_with(change.results, failed))
-        without = self._without_online_isr(read) if change.strategy == OFFLINE else ()
+        election = election._replace(results=_with(election.results, failed))
+        without = self._without_online_isr(read) if election.strategy == OFFLINE else ()
         if without:
-            return change._replace(due=ZkBatch.GetTopicConfigs, asking=without)
-        return self._elect(change, {})
+            following = then(self._elect_as_configured, tuple(read), without, election)
+            return self.get_log_configs(without, following)
+        return self._elect(read, {}, election)
+
+    def _elect_as_configured(
+        self,
+        answers: Answers[TopicName],
+        read: tuple[PartitionUpdate, ...],
+        without: tuple[TopicPartition, ...],
+        election: Election,
+    ) -> Calls:
+        unclean = self.unclean_of(answers)
+        return self._elect(read, {partition: unclean[partition.topic] for partition in without}, election)
 
     def _without_online_isr(self, read: Iterable[PartitionUpdate]) -> tuple[TopicPartition, ...]:
         """The partitions whose election depends on the unclean permission [collectUncleanLeaderElectionState]."""
@@ -315,33 +310,30 @@ class PartitionStateMachine(ZkStateMachine):
             if not any(self.context.is_replica_online(broker, partition) for broker in leader_and_isr.isr)
         )
 
-    def _elect(self, change: PartitionStateChange, unclean: Mapping[TopicName, bool | Code]) -> PartitionStep:
+    def _elect(
+        self, read: Sequence[PartitionUpdate], unclean: Mapping[TopicPartition, bool | Code], election: Election
+    ) -> Calls:
         """Find leaders for the partitions whose states have been read. [doElectLeaderForPartitions]"""
-        configured = set(change.asking) if unclean else set()
         updates: list[PartitionUpdate] = []
         failed: list[tuple[TopicPartition, StateChangeCause | None]] = []
-        for partition, leader_and_isr, _ in change.updates:
-            if self._leads_already(partition, change.strategy):
+        for partition, leader_and_isr, _ in read:
+            if self._leads_already(partition, election.strategy):
                 failed.append((partition, None))
                 continue
-            permitted = unclean[partition.topic] if partition in configured else change.strategy.allow_unclean
+            permitted = unclean.get(partition, election.strategy.allow_unclean)
             update = None
             if isinstance(permitted, Code):
                 self.fail(partition, OnlinePartition, permitted)
             else:
-                update = self._elected(partition, leader_and_isr, change.strategy, permitted)
+                update = self._elected(partition, leader_and_isr, election.strategy, permitted)
             if update is None:
                 failed.append(self._not_elected(partition, StateChangeFailure.NoLeaderElected))
             else:
                 updates.append(update)
-        asking = tuple(update.partition for update in updates)
-        change = change._replace(
-            due=ZkBatch.SetTopicPartitionStates,
-            asking=asking,
-            updates=tuple(updates),
-            results=_with(change.results, failed),
-        )
-        return change if updates else self._hold_elections(change, ())
+        election = election._replace(results=_with(election.results, failed))
+        if not updates:
+            return self._go_on(election)
+        return self.set_topic_partition_states_raw(updates, then(self._leaders_set, election))
 
     def _leads_already(self, partition: TopicPartition, strategy: PartitionLeaderElectionStrategy) -> bool:
         """Until 1.0: whether no election is needed. [PreferredReplicaPartitionLeaderSelector, 1.0]"""
@@ -387,12 +379,12 @@ class PartitionStateMachine(ZkStateMachine):
         )
         return frozenset(up), brokers & self.context.state.shutting_down_broker_ids
 
-    def _written(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+    def _leaders_set(self, answers: Answers[PartitionUpdate], election: Election) -> Calls:
         """Adopt successful writes; elect again after conflicting ones."""
         results: list[tuple[TopicPartition, StateChangeCause | None]] = []
         retry: list[PartitionUpdate] = []
         conflict = False
-        for update, response in zip(change.updates, responses, strict=True):
+        for update, response in answers:
             if response.code is Code.OK:
                 results.append(self._has_elected(update, response))
             elif response.code is Code.BADVERSION or not self.design.change_together:
@@ -400,32 +392,29 @@ class PartitionStateMachine(ZkStateMachine):
                 retry.append(update)
             else:
                 results.append(self._not_elected(update.partition, response.code))
-        change = change._replace(results=_with(change.results, results))
+        election = election._replace(results=_with(election.results, results))
         if conflict and self.design.read_back_state:
-            asking = tuple(update.partition for update in retry)
-            return change._replace(due=ZkBatch.GetWrittenStates, asking=asking, updates=tuple(retry))
-        return self._elect_again(change, [update.partition for update in retry])
+            return self.get_written_states(retry, then(self._leaders_read_back, election))
+        again = tuple(update.partition for update in retry)
+        if retry and self.design.change_together and not self.design.retry_conflicts_only:
+            elected_for = {*(update.partition for update, _ in answers), *(each for each, _ in election.results)}
+            again = tuple(partition for partition in election.partitions if partition in elected_for)
+        return self._hold_elections(election, again)
 
-    def _read_back(self, change: PartitionStateChange, responses: Sequence[ZkResponse]) -> PartitionStep:
+    def _leaders_read_back(self, answers: Answers[PartitionUpdate], election: Election) -> Calls:
         """A state read back may be the controller's own, whose reply was lost; otherwise elect again."""
         results, retry = [], []
-        for update, response in zip(change.updates, responses, strict=True):
+        for update, response in answers:
             if self.is_written(update, response):
                 results.append(self._has_elected(update, response))
             else:
                 retry.append(update.partition)
-        return self._elect_again(change._replace(results=_with(change.results, results)), retry)
+        return self._hold_elections(election._replace(results=_with(election.results, results)), tuple(retry))
 
     def _has_elected(self, update: PartitionUpdate, response: ZkResponse) -> tuple[TopicPartition, None]:
         written = update.leader_and_isr._replace(partition_epoch=response.version)
         self._has_written(update, written, is_new=False)
         return update.partition, None
-
-    def _elect_again(self, change: PartitionStateChange, retry: list[TopicPartition]) -> PartitionStep:
-        if retry and self.design.change_together and not self.design.retry_conflicts_only:
-            elected_for = {*change.asking, *(partition for partition, _ in change.results)}
-            retry = [partition for partition in change.partitions if partition in elected_for]
-        return self._hold_elections(change, tuple(retry))
 
     # Changes of state.
 
@@ -457,13 +446,13 @@ class PartitionStateMachine(ZkStateMachine):
         partitions: tuple[TopicPartition, ...],
         target: PartitionState,
         results: tuple[tuple[TopicPartition, ElectionOutcome], ...],
-    ) -> ChangeDone:
+    ) -> Calls:
         sent = self.send(target)
-        return ChangeDone(results) if sent else self._all_failed(partitions, StateChangeFailure.RequestsNotSent)
+        return (ChangeDone(results),) if sent else self._all_failed(partitions, StateChangeFailure.RequestsNotSent)
 
-    def _all_failed(self, partitions: Iterable[TopicPartition], cause: StateChangeFailure) -> ChangeDone:
+    def _all_failed(self, partitions: Iterable[TopicPartition], cause: StateChangeFailure) -> Calls:
         """The change failed as a whole: in Kafka each partition has the same exception."""
-        return ChangeDone(tuple((partition, cause) for partition in partitions))
+        return (ChangeDone(tuple((partition, cause) for partition in partitions)),)
 
 
 def _with(results: Results, more: Iterable[tuple[TopicPartition, StateChangeCause | None]]) -> Results:

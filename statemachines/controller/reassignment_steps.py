@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from election.ids import BrokerId
-from statemachines.controller.calls import Call, Calls, EventFailed, EventFailure, call, then
+from statemachines.controller.calls import Calls, EventFailed, EventFailure, Result, call, then
 from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_state_machine import REASSIGN
 from statemachines.controller.topic_deletion_manager import TopicDeletionManager
@@ -39,7 +39,7 @@ class ReassignmentSteps(TopicDeletionManager):
         partitions = self.context.partitions_for_topic(partition.topic)
         assignments = {each: self.context.partition_full_replica_assignment(each) for each in partitions}
         assignments[partition] = assignment
-        return self.zk_client.set_topic_assignment(partition.topic, assignments, then(self._updated_assignment))
+        return (*self.zk_client.set_topic_assignment(partition.topic, assignments), then(self._updated_assignment))
 
     def _updated_assignment(self, responses: Sequence[ZkResponse]) -> None:
         if found(responses[0]) is None:
@@ -49,19 +49,14 @@ class ReassignmentSteps(TopicDeletionManager):
         """Update the context."""
         self.context.update_partition_full_replica_assignment(partition, assignment)
 
-    def are_replicas_in_isr(
-        self, partition: TopicPartition, replicas: tuple[BrokerId, ...], following: Call
-    ) -> Calls:
+    def are_replicas_in_isr(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> Calls:
         """Whether all these replicas are in ZooKeeper's ISR."""
-        return self.zk_client.get_topic_partition_states((partition,), then(self._are_in_isr, replicas, following))
+        return (*self.zk_client.get_topic_partition_states((partition,)), then(self._are_in_isr, replicas))
 
     def _are_in_isr(
-        self,
-        states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]],
-        replicas: tuple[BrokerId, ...],
-        following: Call,
+        self, states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]], replicas: tuple[BrokerId, ...]
     ) -> Calls:
-        return (following.with_answer(any(set(replicas) <= set(known.leader_and_isr.isr) for _, known in states)),)
+        return (Result(any(set(replicas) <= set(known.leader_and_isr.isr) for _, known in states)),)
 
     def update_leader_epoch_and_send_request(
         self,
@@ -71,8 +66,9 @@ class ReassignmentSteps(TopicDeletionManager):
         to_new: tuple[BrokerId, ...] = (),
     ) -> Calls:
         """Increment the leader epoch, and send it to brokers, to some of them as new."""
-        return self.zk_client.update_leader_epoch(
-            partition, then(self._send_leader_and_isr, partition, assignment, to, to_new)
+        return (
+            *self.zk_client.update_leader_epoch(partition),
+            then(self._send_leader_and_isr, partition, assignment, to, to_new),
         )
 
     def _send_leader_and_isr(

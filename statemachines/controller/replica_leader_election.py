@@ -35,13 +35,19 @@ from statemachines.controller.calls import (
     Calls,
     EventFailed,
     EventFailure,
+    Result,
     always,
     call,
     then,
 )
 from statemachines.controller.event_driver import EventDriver
 from statemachines.controller.kafka_zk_client import ZkResponse
-from statemachines.controller.partition_state_machine import OFFLINE, PREFERRED, UNCLEAN_OFFLINE
+from statemachines.controller.partition_state_machine import (
+    OFFLINE,
+    PREFERRED,
+    UNCLEAN_OFFLINE,
+    PartitionLeaderElectionStrategy,
+)
 from statemachines.controller.state_change import ElectionOutcome, StateChangeFailure
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
@@ -106,11 +112,11 @@ class ReplicaLeaderElection(EventDriver):
             election_type: the type of election.
             trigger: the source of the request.
         """
-        following = then(self._elect_leaders, election_type, trigger)
         if trigger is ElectionTrigger.AdminClientTriggered or partitions is not None:
-            return (following.with_answer(partitions or ()),)
-        return self.zk_client.path_exists(
-            PREFERRED_REPLICA_ELECTION, then(self._partitions_of_node, following), watch=True
+            return self._elect_leaders(partitions or (), election_type, trigger)
+        return (
+            *self.zk_client.path_exists(PREFERRED_REPLICA_ELECTION, watch=True),
+            then(self._elect_if_there, election_type, trigger),
         )
 
     def process_auto_preferred_replica_leader_election(self) -> Calls:
@@ -129,30 +135,37 @@ class ReplicaLeaderElection(EventDriver):
 
         [TopicUncleanLeaderElectionEnable, UncleanLeaderElectionEnable]
         """
-        return self.trigger_online_partition_state_change(topic)
+        return self.partition_state_machine.trigger_online_partition_state_change(topic)
 
     # Interface for other parts.
 
-    def get_preferred_replica_election(self, following: Call) -> Calls:
+    def get_preferred_replica_election(self) -> Calls:
         """Read the partitions in the node."""
-        return self.zk_client.get_data((PREFERRED_REPLICA_ELECTION,), then(self._got_election, following))
+        return (*self.zk_client.get_data((PREFERRED_REPLICA_ELECTION,)), then(self._got_election))
 
     def on_replica_election(
         self,
         partitions: tuple[TopicPartition, ...],
         election_type: ElectionType,
         trigger: ElectionTrigger,
-        following: Call | None = None,
+        answer: Call | None = None,
     ) -> Calls:
-        """Elect, and delete the node of the request; the call takes the results.
+        """Elect, and delete the node of the request; a call that answers it takes the results.
 
         Only an administrator can permit an unclean election.
         """
         by_admin = trigger is ElectionTrigger.AdminClientTriggered
         unclean = UNCLEAN_OFFLINE if by_admin else OFFLINE
         strategy = PREFERRED if election_type is ElectionType.PREFERRED else unclean
-        elect = call(self.partitions_become, partitions, OnlinePartition, strategy, following)
-        return (elect,) if by_admin else (elect, always(call(self._remove_partitions, partitions, trigger)))
+        elect: Calls = (call(self.partitions_become, partitions, OnlinePartition, strategy),)
+        if answer is not None:
+            elect = (call(self._hold_election, partitions, strategy), answer)
+        return elect if by_admin else (*elect, always(call(self._remove_partitions, partitions, trigger)))
+
+    def _hold_election(
+        self, partitions: tuple[TopicPartition, ...], strategy: PartitionLeaderElectionStrategy
+    ) -> Calls:
+        return self.partition_state_machine.handle_state_changes(partitions, OnlinePartition, strategy)
 
     def preferred_replica(self, partition: TopicPartition) -> BrokerId:
         """The first replica of a partition.
@@ -167,12 +180,13 @@ class ReplicaLeaderElection(EventDriver):
 
     # Requests by the node, or by an administrator.
 
-    def _partitions_of_node(self, there: bool, following: Call) -> Calls:
-        return self.get_preferred_replica_election(following) if there else ()
+    def _elect_if_there(self, there: bool, election_type: ElectionType, trigger: ElectionTrigger) -> Calls:
+        elect = then(self._elect_leaders, election_type, trigger)
+        return (*self.get_preferred_replica_election(), elect) if there else ()
 
-    def _got_election(self, answers: Sequence[ZkResponse | None], following: Call) -> Calls:
+    def _got_election(self, answers: Sequence[ZkResponse | None]) -> Calls:
         (answer,) = answers
-        return (following.with_answer(() if answer is None else tuple(answer.data)),)
+        return (Result(() if answer is None else tuple(answer.data)),)
 
     def _elect_leaders(
         self, partitions: tuple[TopicPartition, ...], election_type: ElectionType, trigger: ElectionTrigger

@@ -31,16 +31,17 @@ If a fence fails, the controller has moved: the change is cut short, and StopRep
 [ReplicaStateMachine.scala, 3.9]
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, TypeAlias
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
 
 from election.brokers import in_order
 from election.ids import BrokerId
+from statemachines.controller.calls import Calls, call, then
 from statemachines.controller.context import ControllerContext
-from statemachines.controller.kafka_zk_client import ControllerMoved, RequestFailed, ZkBatch, ZkResponse
+from statemachines.controller.kafka_zk_client import PartitionUpdate, ZkResponse
 from statemachines.controller.request_batch import BatchNotEmpty
 from statemachines.controller.state_change import ChangeDone, StateChangeFailure
-from statemachines.controller.zk_state_machine import PartitionUpdate, ZkStateMachine
+from statemachines.controller.zk_state_machine import Answers, ZkStateMachine
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.messages.zk_data import TopicPartitionState
@@ -55,8 +56,6 @@ from statemachines.tables.replica import (
 )
 from statemachines.zookeeper.tree import Code
 
-OfBroker: TypeAlias = tuple[BrokerId, tuple[TopicPartition, ...]]
-"""Replicas on one broker, as its partitions."""
 NO_VERSION: Final = -1
 """The version of an unwritten state [conditionalUpdatePersistentPath, 1.0]."""
 
@@ -79,16 +78,11 @@ class ReplicaModel:
         self._context.put_replica_state(self._replica, state)
 
 
-class ReplicaStateChange(NamedTuple):
-    """Replicas become offline, or new, and wait for a batch of requests to ZooKeeper."""
+class Removal(NamedTuple):
+    """What the removal of one broker's replicas from the ISRs keeps while it waits for ZooKeeper."""
 
-    due: ZkBatch
-    asking: tuple[TopicPartition, ...]
-    """The partitions of the batch."""
     replica: BrokerId
-    """The broker whose replicas are removed from the ISRs."""
-    updates: tuple[PartitionUpdate, ...] = ()
-    """The states to set; during the read of configurations, the states read that have it in the ISR."""
+    """The broker."""
     without: tuple[PartitionUpdate, ...] = ()
     """The states read that do not have it in the ISR."""
     removed: tuple[TopicPartition, ...] = ()
@@ -97,29 +91,22 @@ class ReplicaStateChange(NamedTuple):
     """Its partitions that never had a leader."""
     tried: tuple[PartitionUpdate, ...] = ()
     """Until 1.0: the state that could not be set, of a partition that is read again."""
-    target: ReplicaState = OfflineReplica
-    """Until 1.0 also NewReplica, which reads the leader."""
-    to_come: tuple[OfBroker, ...] = ()
-    """The replicas on other brokers that follow."""
-
-
-ReplicaStep: TypeAlias = ReplicaStateChange | ChangeDone
 
 
 class ReplicaStateMachine(ZkStateMachine):
-    """The states of replicas; `ZkStateMachine` explains its arguments, and `carry_out` drives it."""
+    """The states of replicas; `ZkStateMachine` explains its arguments, and `event_driver` makes its calls."""
 
-    def startup(self) -> ReplicaStep:
+    def startup(self) -> Calls:
         """Derive the states from the live brokers known to a new controller, then send all replicas their leaders."""
         for replica in self.context.replicas_for_partition(self.context.all_partitions()):
             there = self.context.is_replica_online(replica.replica, replica.topic_partition)
             self.context.put_replica_state(replica, OnlineReplica if there else ReplicaDeletionIneligible)
         online, offline = self.context.online_and_offline_replicas()
-        step = self.handle_state_changes(online, OnlineReplica)
-        return self.handle_state_changes(offline, OfflineReplica) if self.design.offline_on_failover else step
+        done = self.handle_state_changes(online, OnlineReplica)
+        return self.handle_state_changes(offline, OfflineReplica) if self.design.offline_on_failover else done
 
-    def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> ReplicaStep:
-        """Change the states of these replicas, if the table permits it.
+    def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> Calls:
+        """Change the states of these replicas, if the table permits it. The result is a `ChangeDone`.
 
         Args:
             replicas: the replicas; those without a permitted transition keep their state, and the others continue.
@@ -138,76 +125,50 @@ class ReplicaStateMachine(ZkStateMachine):
             partitions.setdefault(broker, []).append(partition)
         in_order("replicas", tuple(partitions))
         if not replicas:
-            return ChangeDone()
+            return (ChangeDone(),)
         try:
             self.batch.new_batch()
         except BatchNotEmpty:
             self.fail(None, target, StateChangeFailure.BatchNotEmpty)
-            return ChangeDone()
-        return self._change(tuple(self._grouped(partitions)), target)
-
-    def _grouped(self, partitions: Mapping[BrokerId, Sequence[TopicPartition]]) -> Iterator[OfBroker]:
-        """The replicas that change together: those on one broker; until 1.0 one replica."""
-        for broker in sorted(partitions):
-            its = tuple(partitions[broker])
-            yield from ((broker, part) for part in ([its] if self.design.change_together else zip(its, strict=True)))
-
-    def answered(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
-        """Process the responses, one for each request and in their order.
-
-        Raises:
-            ValueError: the number of responses differs from that of the requests.
-        """
-        try:
-            answers = self.responses_of(change, responses)
-        except ControllerMoved:
-            return ChangeDone(controller_moved=True)
-        except RequestFailed as failed:
-            answers = (ZkResponse(failed.code),) * len(change.asking)
-        match change.due:
-            case ZkBatch.GetTopicPartitionStates if change.target is NewReplica:
-                return self._are_new(change, answers)
-            case ZkBatch.GetTopicPartitionStates:
-                return self._read(change, answers)
-            case ZkBatch.GetWrittenStates:
-                return self._read_back(change, answers)
-            case ZkBatch.GetTopicConfigs:
-                return self._remove(change, self.unclean_of(change, answers))
-            case ZkBatch.SetTopicPartitionStates:
-                return self._written(change, answers)
-        raise ValueError(f"replicas do not change by {change.due}")
-
-    # Broker by broker.
-
-    def _change(self, brokers: tuple[OfBroker, ...], target: ReplicaState) -> ReplicaStep:
-        """Change the replicas on these brokers, up to the first request to ZooKeeper. [doHandleStateChanges]"""
-        for at, (broker, partitions) in enumerate(brokers):
-            replicas = [PartitionAndReplica(partition, broker) for partition in partitions]
-            for replica in replicas:
-                self.context.put_replica_state_if_not_exists(replica, NonExistentReplica)
-            valid = [replica for replica in replicas if self._may_become(replica, target)]
-            if target is NewReplica and valid and self.design.read_state_for_new:
-                asking = tuple(replica.topic_partition for replica in valid)
-                return ReplicaStateChange(
-                    ZkBatch.GetTopicPartitionStates, asking, broker, to_come=brokers[at + 1 :], target=target
-                )
-            if target is OfflineReplica:
-                change = self._stop(broker, valid, brokers[at + 1 :])
-                if change.asking:
-                    return change
-                self._are_offline(change)
-            for replica in () if target is OfflineReplica else valid:
+            return (ChangeDone(),)
+        together = [(broker, tuple(partitions[broker])) for broker in sorted(partitions)]
+        if not self.design.change_together:
+            together = [(broker, (partition,)) for broker, its in together for partition in its]
+        if target is OfflineReplica:
+            return (*(call(self._take_offline, *each) for each in together), call(self._send_all, target))
+        if target is NewReplica and self.design.read_state_for_new:
+            return (*(call(self._make_new, *each) for each in together), call(self._send_all, target))
+        for broker, its in together:
+            for replica in self._valid(broker, its, target):
                 self._enter(replica, target, self.context.leadership_of(replica.topic_partition))
-        self.send(target)
-        return ChangeDone()
+        return self._send_all(target)
 
-    def _are_new(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
-        """Send them the leader that was read, whichever controller wrote it."""
-        for partition, response in zip(change.asking, responses, strict=True):
+    def _valid(
+        self, broker: BrokerId, partitions: Sequence[TopicPartition], target: ReplicaState
+    ) -> list[PartitionAndReplica]:
+        """The replicas on a broker that the table permits to change. New ones get a state."""
+        replicas = [PartitionAndReplica(partition, broker) for partition in partitions]
+        for replica in replicas:
+            self.context.put_replica_state_if_not_exists(replica, NonExistentReplica)
+        return [replica for replica in replicas if self._may_become(replica, target)]
+
+    def _send_all(self, target: ReplicaState) -> Calls:
+        self.send(target)
+        return (ChangeDone(),)
+
+    # New replicas, and others that wait for nothing.
+
+    def _make_new(self, broker: BrokerId, partitions: tuple[TopicPartition, ...]) -> Calls:
+        """Until 1.0: read the leader of a replica that becomes new."""
+        valid = [replica.topic_partition for replica in self._valid(broker, partitions, NewReplica)]
+        return self.get_topic_partition_states_raw(valid, then(self._is_new, broker)) if valid else ()
+
+    def _is_new(self, answers: Answers[TopicPartition], broker: BrokerId) -> None:
+        """Send it the leader that was read, whichever controller wrote it."""
+        for partition, response in answers:
             state: TopicPartitionState | None = response.data if response.code is Code.OK else None
             known = None if state is None else state.decode(response.version)
-            self._enter(PartitionAndReplica(partition, change.replica), NewReplica, known)
-        return self._change(change.to_come, NewReplica)
+            self._enter(PartitionAndReplica(partition, broker), NewReplica, known)
 
     def _enter(
         self, replica: PartitionAndReplica, target: ReplicaState, known: LeaderIsrAndControllerEpoch | None
@@ -246,59 +207,74 @@ class ReplicaStateMachine(ZkStateMachine):
 
     # Removal from the ISR.
 
-    def _stop(
-        self, broker: BrokerId, replicas: Iterable[PartitionAndReplica], to_come: tuple[OfBroker, ...]
-    ) -> ReplicaStateChange:
-        """Send them StopReplica; those whose partitions have had leaders must leave the ISR."""
+    def _take_offline(self, broker: BrokerId, partitions: tuple[TopicPartition, ...]) -> Calls:
+        """Stop the replicas on a broker; those whose partitions have had leaders must leave the ISR.
+
+        [doHandleStateChanges]
+        """
         led: list[TopicPartition] = []
         leaderless: list[TopicPartition] = []
-        for partition, _ in replicas:
+        for partition, _ in self._valid(broker, partitions, OfflineReplica):
             self.batch.add_stop_replica_request_for_brokers((broker,), partition, delete_partition=False)
             (leaderless if self.context.leadership_of(partition) is None else led).append(partition)
-        return ReplicaStateChange(
-            ZkBatch.GetTopicPartitionStates, tuple(led), broker, leaderless=tuple(leaderless), to_come=to_come
-        )
+        return self._remove_from_isrs(led, Removal(broker, leaderless=tuple(leaderless)))
 
-    def _read(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
+    def _remove_from_isrs(self, partitions: Iterable[TopicPartition], removal: Removal) -> Calls:
+        """Remove it from the ISRs of these partitions; if there are none left, its replicas go offline."""
+        partitions = tuple(partitions)
+        if partitions:
+            return self.get_topic_partition_states_raw(partitions, then(self._isrs_read, removal))
+        self._are_offline(removal)
+        return ()
+
+    def _isrs_read(self, answers: Answers[TopicPartition], removal: Removal) -> Calls:
         """Set the states whose ISR has it. [doRemoveReplicasFromIsr, getTopicPartitionStatesFromZk]"""
         updates: list[PartitionUpdate] = []
         without: list[PartitionUpdate] = []
-        for partition, response in zip(change.asking, responses, strict=True):
+        for partition, response in answers:
             outcome = self.decoded(response)
             if isinstance(outcome, LeaderAndIsr):
-                (updates if change.replica in outcome.isr else without).append(PartitionUpdate(partition, outcome))
+                (updates if removal.replica in outcome.isr else without).append(PartitionUpdate(partition, outcome))
                 continue
             to_be_deleted = self.context.is_topic_queued_up_for_deletion(partition.topic)
-            unwritten = {each.partition: each.leader_and_isr for each in change.tried}.get(partition)
+            unwritten = {each.partition: each.leader_and_isr for each in removal.tried}.get(partition)
             if unwritten is not None and self.design.send_unwritten_isr:
                 known = self.known(unwritten._replace(partition_epoch=NO_VERSION))
                 self.context.put_partition_leadership_info(partition, known)
                 if outcome is StateChangeFailure.NoLeaderAndIsr:
-                    change = change._replace(removed=(*change.removed, partition))
+                    removal = removal._replace(removed=(*removal.removed, partition))
                     continue
             if outcome is not StateChangeFailure.NoLeaderAndIsr or not to_be_deleted:
-                self._not_removed(change, partition, outcome)
-        change = change._replace(updates=tuple(updates), without=tuple(without))
+                self._not_removed(removal, partition, outcome)
+        removal = removal._replace(without=tuple(without))
         last = tuple(update.partition for update in updates if len(update.leader_and_isr.isr) == 1)
         if last and not self.design.keep_last_isr:
-            return change._replace(due=ZkBatch.GetTopicConfigs, asking=last)
-        return self._remove(change, {})
+            following = then(self._remove_as_configured, tuple(updates), removal)
+            return self.get_log_configs(last, following)
+        return self._remove(updates, {}, removal)
 
-    def _remove(self, change: ReplicaStateChange, unclean: Mapping[TopicName, bool | Code]) -> ReplicaStep:
+    def _remove_as_configured(
+        self, answers: Answers[TopicName], read: tuple[PartitionUpdate, ...], removal: Removal
+    ) -> Calls:
+        return self._remove(read, self.unclean_of(answers), removal)
+
+    def _remove(
+        self, read: Sequence[PartitionUpdate], unclean: Mapping[TopicName, bool | Code], removal: Removal
+    ) -> Calls:
         """Compute the states to write: without the replica, and without a leader if it was the leader."""
         updates = []
-        for partition, leader_and_isr, _ in change.updates:
+        for partition, leader_and_isr, _ in read:
             last = len(leader_and_isr.isr) == 1
             permitted = last and unclean.get(partition.topic, False)
             if isinstance(permitted, Code):
-                self._not_removed(change, partition, permitted)
+                self._not_removed(removal, partition, permitted)
                 continue
-            leader = NO_LEADER if leader_and_isr.leader == change.replica else leader_and_isr.leader
-            isr = self._isr_without(change.replica, leader_and_isr.isr, permitted)
+            leader = NO_LEADER if leader_and_isr.leader == removal.replica else leader_and_isr.leader
+            isr = self._isr_without(removal.replica, leader_and_isr.isr, permitted)
             updates.append(PartitionUpdate(partition, leader_and_isr.new_leader_and_isr(leader, isr)))
-        asking = tuple(update.partition for update in updates)
-        change = change._replace(due=ZkBatch.SetTopicPartitionStates, asking=asking, updates=tuple(updates))
-        return change if updates else self._written(change, ())
+        if not updates:
+            return self._isrs_set((), removal)
+        return self.set_topic_partition_states_raw(updates, then(self._isrs_set, removal))
 
     def _isr_without(self, replica: BrokerId, isr: tuple[BrokerId, ...], unclean: bool) -> tuple[BrokerId, ...]:
         """The ISR without this replica, unless it is the last.
@@ -310,81 +286,70 @@ class ReplicaStateMachine(ZkStateMachine):
             return isr
         return tuple(broker for broker in isr if broker != replica)
 
-    def _written(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
+    def _isrs_set(self, answers: Answers[PartitionUpdate], removal: Removal) -> Calls:
         """Adopt successful and unnecessary writes; read again after conflicting ones."""
-        removed = [(partition, read) for partition, read, _ in change.without]
+        removed = [(partition, read) for partition, read, _ in removal.without]
         retry: list[PartitionUpdate] = []
         conflict = False
-        for update, response in zip(change.updates, responses, strict=True):
+        for update, response in answers:
             if response.code is Code.OK:
                 removed.append(self._as_written(update, response))
             elif response.code is Code.BADVERSION or not self.design.change_together:
                 conflict |= response.code is Code.BADVERSION
                 retry.append(update)
             else:
-                self._not_removed(change, update.partition, response.code)
-        change = self._removed(change, removed)
+                self._not_removed(removal, update.partition, response.code)
+        removal = self._removed(removal, removed)
         if conflict and self.design.read_back_state:
-            asking = tuple(update.partition for update in retry)
-            return change._replace(due=ZkBatch.GetWrittenStates, asking=asking, updates=tuple(retry))
-        return self._read_again(change, retry)
+            return self.get_written_states(retry, then(self._isrs_read_back, removal))
+        return self._read_again(retry, removal)
 
-    def _read_back(self, change: ReplicaStateChange, responses: Sequence[ZkResponse]) -> ReplicaStep:
+    def _isrs_read_back(self, answers: Answers[PartitionUpdate], removal: Removal) -> Calls:
         """A state read back may be the controller's own, whose reply was lost; otherwise it is read again."""
         removed, retry = [], []
-        for update, response in zip(change.updates, responses, strict=True):
+        for update, response in answers:
             if self.is_written(update, response):
                 removed.append(self._as_written(update, response))
             else:
                 retry.append(update)
-        return self._read_again(self._removed(change, removed), retry)
+        return self._read_again(retry, self._removed(removal, removed))
 
     def _as_written(self, update: PartitionUpdate, response: ZkResponse) -> tuple[TopicPartition, LeaderAndIsr]:
         return update.partition, update.leader_and_isr._replace(partition_epoch=response.version)
 
-    def _removed(
-        self, change: ReplicaStateChange, removed: Iterable[tuple[TopicPartition, LeaderAndIsr]]
-    ) -> ReplicaStateChange:
+    def _removed(self, removal: Removal, removed: Iterable[tuple[TopicPartition, LeaderAndIsr]]) -> Removal:
         """Record the ISRs that the replica is no longer in."""
+        removed = tuple(removed)
         for partition, leader_and_isr in removed:
             self.context.put_partition_leadership_info(partition, self.known(leader_and_isr))
-        return change._replace(
-            updates=(), without=(), removed=(*change.removed, *(partition for partition, _ in removed))
-        )
+        return removal._replace(without=(), removed=(*removal.removed, *(partition for partition, _ in removed)))
 
-    def _read_again(self, change: ReplicaStateChange, retry: Sequence[PartitionUpdate]) -> ReplicaStep:
-        asking = tuple(update.partition for update in retry)
+    def _read_again(self, retry: Sequence[PartitionUpdate], removal: Removal) -> Calls:
         tried = tuple(retry) if self.design.send_unwritten_isr else ()
-        change = change._replace(due=ZkBatch.GetTopicPartitionStates, asking=asking, tried=tried)
-        if asking:
-            return change
-        self._are_offline(change)
-        return self._change(change.to_come, OfflineReplica)
+        return self._remove_from_isrs((update.partition for update in retry), removal._replace(tried=tried))
 
-    def _are_offline(self, change: ReplicaStateChange) -> None:
+    def _are_offline(self, removal: Removal) -> None:
         """Removed replicas go offline, and the others are informed; so do those whose partitions had no leader."""
-        for partition in change.removed:
+        for partition in removal.removed:
             if not self.context.is_topic_queued_up_for_deletion(partition.topic):
                 known = self.context.state.partition_leadership_info[partition]
                 assignment = self.context.partition_full_replica_assignment(partition)
-                others = tuple(broker for broker in assignment.replicas if broker != change.replica)
+                others = tuple(broker for broker in assignment.replicas if broker != removal.replica)
                 self.batch.add_leader_and_isr_request_for_brokers(others, partition, known, assignment, is_new=False)
-            self._has_become(PartitionAndReplica(partition, change.replica), OfflineReplica)
-        for partition in change.leaderless:
+            self._has_become(PartitionAndReplica(partition, removal.replica), OfflineReplica)
+        for partition in removal.leaderless:
             if self.design.metadata_of_leaderless:
                 brokers = self.context.live_or_shutting_down_broker_ids()
                 self.batch.add_update_metadata_request_for_brokers(brokers, (partition,))
             if self.design.leaderless_offline:
-                self._become(PartitionAndReplica(partition, change.replica), OfflineReplica)
+                self._become(PartitionAndReplica(partition, removal.replica), OfflineReplica)
             elif self.design.log_leaderless and not self.context.is_topic_queued_up_for_deletion(partition.topic):
-                self._not_removed(change, partition, StateChangeFailure.NoLeaderAndIsr)
+                self._not_removed(removal, partition, StateChangeFailure.NoLeaderAndIsr)
 
     # Changes of state.
 
-    def _not_removed(
-        self, change: ReplicaStateChange, partition: TopicPartition, cause: StateChangeFailure | Code
-    ) -> None:
-        self.fail(PartitionAndReplica(partition, change.replica), OfflineReplica, cause)
+    def _not_removed(self, removal: Removal, partition: TopicPartition, cause: StateChangeFailure | Code) -> None:
+        self.fail(PartitionAndReplica(partition, removal.replica), OfflineReplica, cause)
 
     def _may_become(self, replica: PartitionAndReplica, target: ReplicaState) -> bool:
         table = self.design.replica_table

@@ -50,17 +50,17 @@ class TopicChanges(TopicDeletionManager):
         """The children of /brokers/topics have changed, to these if they were read already. [TopicChange]"""
         if topics is not None:
             return self._topics_changed(topics)
-        return self.zk_client.get_all_topics_in_cluster(then(self._topics_changed))
+        return (*self.zk_client.get_all_topics_in_cluster(), then(self._topics_changed))
 
     def process_partition_modifications(self, topic: TopicName) -> Calls:
         """The node of a topic has changed. [PartitionModifications]"""
-        return self.zk_client.get_full_replica_assignment_for_topics((topic,), then(self._topic_modified, topic))
+        return (*self.zk_client.get_full_replica_assignment_for_topics((topic,)), then(self._topic_modified, topic))
 
     def process_topic_deletion(self, topics: Sequence[TopicName] | None = None) -> Calls:
         """The children of /admin/delete_topics have changed, to these if they were read already. [TopicDeletion]"""
         if topics is not None:
             return self._deletions_changed(topics)
-        return self.zk_client.get_children(DELETE_TOPICS, then(self._deletions_changed), watch=True)
+        return (*self.zk_client.get_children(DELETE_TOPICS, watch=True), then(self._deletions_changed))
 
     def process_topic_deletion_stop_replica_response_received(
         self, broker: BrokerId, request_error: Errors, partition_errors: PartitionErrors
@@ -83,7 +83,7 @@ class TopicChanges(TopicDeletionManager):
         new = tuple(sorted(topics - self.context.state.all_topics))
         deleted = tuple(sorted(self.context.state.all_topics - topics))
         self.context.set_all_topics(topics)
-        return self.zk_client.get_full_replica_assignment_for_topics(new, then(self._topics_read, deleted))
+        return (*self.zk_client.get_full_replica_assignment_for_topics(new), then(self._topics_read, deleted))
 
     def _topics_read(self, assignments: Assignments, deleted: Sequence[TopicName]) -> Calls:
         for topic in deleted:
@@ -119,8 +119,9 @@ class TopicChanges(TopicDeletionManager):
             return self._add_partitions(added)
         if not self.design.restore_assignment:
             return ()
-        return self.zk_client.get_children(
-            topic_partitions_path(topic), then(self._restore, topic, tuple(partition for partition, _ in read))
+        return (
+            *self.zk_client.get_children(topic_partitions_path(topic)),
+            then(self._restore, topic, tuple(partition for partition, _ in read)),
         )
 
     def _restore(self, existing: Sequence[str], topic: TopicName, read: tuple[TopicPartition, ...]) -> Calls:
@@ -130,7 +131,7 @@ class TopicChanges(TopicDeletionManager):
             for partition in read
             if str(partition.partition) in existing
         }
-        return self.zk_client.set_topic_assignment(topic, assignments, then(self._restored))
+        return (*self.zk_client.set_topic_assignment(topic, assignments), then(self._restored))
 
     def _restored(self, responses: Sequence[ZkResponse]) -> None:
         maybe_throw(responses[0])

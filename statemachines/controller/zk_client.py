@@ -1,7 +1,7 @@
 """ControllerZkClient: the requests of a controller's handlers to ZooKeeper, with the methods of KafkaZkClient.
 
-Each method returns calls; the last one receives the data read. Here that is a batch of requests to wait for. Another
-client with the same methods may have the answer, and return the call with it. A missing node yields no data; any
+Each method returns calls, whose result is the data read. Here that is a batch of requests to wait for. Another client
+with the same methods may have the result at once. A missing node yields no data; any
 other code than OK is thrown on [maybeThrow]. Deleted nodes may be missing already. Writes are fenced.
 
 A read sets the watch for a handler that a controller has registered for its node. Here handlers do not change while a
@@ -15,13 +15,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from election.ids import BrokerId
-from statemachines.controller.calls import Await, Call, Calls, EventFailed, EventFailure, ZkRequests, call, then
+from statemachines.controller.calls import Await, Calls, EventFailed, EventFailure, Result, call, then
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.design import BROKER_IDS, registration
 from statemachines.controller.kafka_zk_client import (
     Exists,
     GetChildren,
     GetData,
+    ZkRequests,
     ZkResponse,
     get_topic_partition_states,
     set_topic_partition_states,
@@ -79,27 +80,27 @@ class ControllerZkClient:
 
     # Nodes.
 
-    def path_exists(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+    def path_exists(self, path: ZkPath, watch: bool = False) -> Calls:
         """Check whether a node exists [pathExists, registerZNodeChangeHandlerAndCheckExistence]."""
-        return (Await(ZkRequests((Exists(path, watch),)), then(self._path_exists, following)),)
+        return (Await(ZkRequests((Exists(path, watch),)), then(self._path_exists)),)
 
-    def _path_exists(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
-        return (following.with_answer(found(responses[0]) is not None),)
+    def _path_exists(self, responses: Sequence[ZkResponse]) -> Calls:
+        return (Result(found(responses[0]) is not None),)
 
-    def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+    def get_children(self, path: ZkPath, watch: bool = False) -> Calls:
         """Read the names of a node's children, sorted; none if it does not exist [getChildren]."""
-        return (Await(ZkRequests((GetChildren(path, watch),)), then(self._get_children, following)),)
+        return (Await(ZkRequests((GetChildren(path, watch),)), then(self._get_children)),)
 
-    def _get_children(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
+    def _get_children(self, responses: Sequence[ZkResponse]) -> Calls:
         response = found(responses[0])
-        return (following.with_answer(() if response is None else tuple(sorted(response.data))),)
+        return (Result(() if response is None else tuple(sorted(response.data))),)
 
-    def get_data(self, paths: Iterable[ZkPath], following: Call, watch: bool = False) -> Calls:
-        """Read nodes, in one batch: the call takes their responses, None for a missing node."""
-        return (Await(ZkRequests(tuple(GetData(path, watch) for path in paths)), then(self._get_data, following)),)
+    def get_data(self, paths: Iterable[ZkPath], watch: bool = False) -> Calls:
+        """Read nodes, in one batch. The result is their responses, None for a missing node."""
+        return (Await(ZkRequests(tuple(GetData(path, watch) for path in paths)), then(self._get_data)),)
 
-    def _get_data(self, responses: Sequence[ZkResponse], following: Call) -> Calls:
-        return (following.with_answer(tuple(found(response) for response in responses)),)
+    def _get_data(self, responses: Sequence[ZkResponse]) -> Calls:
+        return (Result(tuple(found(response) for response in responses)),)
 
     def delete(self, paths: Iterable[ZkPath]) -> Calls:
         """Delete nodes, in one batch; missing ones are ignored."""
@@ -123,54 +124,48 @@ class ControllerZkClient:
 
     # Brokers and topics.
 
-    def get_all_broker_and_epochs_in_cluster(self, following: Call) -> Calls:
+    def get_all_broker_and_epochs_in_cluster(self) -> Calls:
         """Read the registered brokers, with their epochs, in order, and set the watch for others."""
-        return self.get_children(BROKER_IDS, then(self._get_brokers, following), watch=True)
+        return (*self.get_children(BROKER_IDS, watch=True), then(self._get_brokers))
 
-    def _get_brokers(self, names: Sequence[str], following: Call) -> Calls:
+    def _get_brokers(self, names: Sequence[str]) -> Calls:
         brokers = tuple(sorted(map(int, names)))
-        return self.get_data(map(registration, brokers), then(self._got_brokers, brokers, following))
+        return (*self.get_data(map(registration, brokers)), then(self._got_brokers, brokers))
 
-    def _got_brokers(
-        self, answers: Sequence[ZkResponse | None], brokers: Sequence[BrokerId], following: Call
-    ) -> Calls:
-        epochs = tuple(
-            (broker, answer.czxid) for broker, answer in zip(brokers, answers, strict=True) if answer is not None
-        )
-        return (following.with_answer(epochs),)
+    def _got_brokers(self, answers: Sequence[ZkResponse | None], brokers: Sequence[BrokerId]) -> Calls:
+        of_brokers = zip(brokers, answers, strict=True)
+        return (Result(tuple((broker, answer.czxid) for broker, answer in of_brokers if answer is not None)),)
 
-    def get_all_topics_in_cluster(self, following: Call) -> Calls:
+    def get_all_topics_in_cluster(self) -> Calls:
         """Read the topics, and set the watch for others."""
-        return self.get_children(TOPICS, following, watch=True)
+        return self.get_children(TOPICS, watch=True)
 
-    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName], following: Call) -> Calls:
+    def get_full_replica_assignment_for_topics(self, topics: Sequence[TopicName]) -> Calls:
         """Read the assignments of these topics, and set the watches for more partitions.
 
         All data is checked first: ValueError (InvalidBrokers) for a replica that occurs twice, or is no broker id.
         """
         topics = tuple(topics)
-        return self.get_data(map(topic_path, topics), then(self._got_assignments, topics, following), watch=True)
+        return (*self.get_data(map(topic_path, topics), watch=True), then(self._got_assignments, topics))
 
-    def _got_assignments(
-        self, answers: Sequence[ZkResponse | None], topics: Sequence[TopicName], following: Call
-    ) -> Calls:
+    def _got_assignments(self, answers: Sequence[ZkResponse | None], topics: Sequence[TopicName]) -> Calls:
         assignments: Assignments = tuple(
             (partition, assignment.checked(partition))
             for topic, answer in zip(topics, answers, strict=True)
             if answer is not None and answer.data is not None
             for partition, assignment in answer.data.decode(topic).items()
         )
-        return (following.with_answer(assignments),)
+        return (Result(assignments),)
 
     def set_topic_assignment(
-        self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment], following: Call
+        self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment]
     ) -> Calls:
-        """Write the assignment of a topic, whatever its node has [setTopicAssignmentRaw].
+        """Write the assignment of a topic, whatever its node has. The result is the responses.
 
-        The call takes the responses.
+        [setTopicAssignmentRaw]
         """
         data = TopicAssignment.encode(assignments)
-        return (Await(ZkRequests((SetData(topic_path(topic), data, ANY_VERSION),)), following),)
+        return (Await(ZkRequests((SetData(topic_path(topic), data, ANY_VERSION),))),)
 
     def set_or_create_partition_reassignment(self, targets: Targets) -> Calls:
         """Write /admin/reassign_partitions; if it was deleted in between, create it again."""
@@ -180,42 +175,32 @@ class ControllerZkClient:
     def _rewritten(self, responses: Sequence[ZkResponse], targets: Targets) -> Calls:
         if found(responses[0]) is not None:
             return ()
-        return (Await(ZkRequests((Create(REASSIGN_PARTITIONS, targets),)), then(self._created)),)
+        return (Await(ZkRequests((Create(REASSIGN_PARTITIONS, targets),)), then(self._recreated)),)
 
-    def _created(self, responses: Sequence[ZkResponse]) -> None:
+    def _recreated(self, responses: Sequence[ZkResponse]) -> None:
         maybe_throw(responses[0])
 
     # The states of partitions.
 
-    def get_topic_partition_states(self, partitions: Sequence[TopicPartition], following: Call) -> Calls:
-        """Read the leaders and ISRs of these partitions: pairs, for those that have a state."""
+    def get_topic_partition_states(self, partitions: Sequence[TopicPartition]) -> Calls:
+        """Read the leaders and ISRs of these partitions. The result is pairs, for those that have a state."""
         partitions = tuple(partitions)
-        return (
-            Await(
-                ZkRequests(tuple(get_topic_partition_states(partitions))),
-                then(self._got_states, partitions, following),
-            ),
-        )
+        return (Await(ZkRequests(get_topic_partition_states(partitions)), then(self._got_states, partitions)),)
 
-    def _got_states(
-        self, responses: Sequence[ZkResponse], partitions: Sequence[TopicPartition], following: Call
-    ) -> Calls:
+    def _got_states(self, responses: Sequence[ZkResponse], partitions: Sequence[TopicPartition]) -> Calls:
         states = tuple(
             (partition, response.data.decode(response.version))
             for partition, response in zip(partitions, map(found, responses), strict=True)
             if response is not None and response.data is not None
         )
-        return (following.with_answer(states),)
+        return (Result(states),)
 
-    def update_leader_epoch(self, partition: TopicPartition, following: Call) -> Calls:
-        """Write the same leader and ISR in the next leader epoch, retrying on conflict; the call takes the result."""
-        return self.get_topic_partition_states((partition,), then(self._new_epoch, partition, following))
+    def update_leader_epoch(self, partition: TopicPartition) -> Calls:
+        """Write the same leader and ISR in the next leader epoch, which is the result; after a conflict, again."""
+        return (*self.get_topic_partition_states((partition,)), then(self._new_epoch, partition))
 
     def _new_epoch(
-        self,
-        states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]],
-        partition: TopicPartition,
-        following: Call,
+        self, states: Sequence[tuple[TopicPartition, LeaderIsrAndControllerEpoch]], partition: TopicPartition
     ) -> Calls:
         if not states:
             raise EventFailed(EventFailure.NoLeaderAndIsr)
@@ -225,17 +210,15 @@ class ControllerZkClient:
             raise EventFailed(EventFailure.NewerController)
         new = leader_and_isr.new_leader_and_isr(leader_and_isr.leader, leader_and_isr.isr)
         writes = set_topic_partition_states(((partition, new),), epoch)
-        return (Await(ZkRequests(writes), then(self._set_epoch, partition, new, following)),)
+        return (Await(ZkRequests(writes), then(self._set_epoch, partition, new)),)
 
-    def _set_epoch(
-        self, responses: Sequence[ZkResponse], partition: TopicPartition, new: LeaderAndIsr, following: Call
-    ) -> Calls:
+    def _set_epoch(self, responses: Sequence[ZkResponse], partition: TopicPartition, new: LeaderAndIsr) -> Calls:
         (response,) = responses
         if response.code is Code.BADVERSION:
-            return self.update_leader_epoch(partition, following)
+            return self.update_leader_epoch(partition)
         maybe_throw(response)
         written = new._replace(partition_epoch=response.version)
-        return (following.with_answer(LeaderIsrAndControllerEpoch(written, self.context.state.epoch)),)
+        return (Result(LeaderIsrAndControllerEpoch(written, self.context.state.epoch)),)
 
     # Deletions.
 

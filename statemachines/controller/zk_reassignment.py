@@ -64,7 +64,7 @@ class ZkReassignment(ReassignmentSteps):
         """
         if targets is not None:
             return self.begin_zk_reassignment((ZkResponse(Code.OK, targets),))
-        return self.zk_client.path_exists(REASSIGN_PARTITIONS, then(self._zk_reassignment_is_there), watch=True)
+        return (*self.zk_client.path_exists(REASSIGN_PARTITIONS, watch=True), then(self._zk_reassignment_is_there))
 
     def maybe_complete_reassignment(self, partition: TopicPartition) -> Calls:
         """The ISR of a partition has changed: if that completes its reassignment, finish it."""
@@ -76,7 +76,7 @@ class ZkReassignment(ReassignmentSteps):
         """If a partition moves and these replicas are in its ISR, go on, though it may move to others by now."""
         if partition not in self.context.state.partitions_being_reassigned:
             return ()
-        return self.are_replicas_in_isr(partition, replicas, then(self._complete_zk, partition))
+        return (*self.are_replicas_in_isr(partition, replicas), then(self._complete_zk, partition))
 
     def resume_reassignment(self, partition: TopicPartition) -> Calls:
         """Resume the reassignment of a partition."""
@@ -96,7 +96,7 @@ class ZkReassignment(ReassignmentSteps):
         if not there:
             return ()
         changes = self.design.reread_reassignment
-        return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self.begin_zk_reassignment), watch=changes)
+        return (*self.zk_client.get_data((REASSIGN_PARTITIONS,), watch=changes), then(self.begin_zk_reassignment))
 
     def _complete_zk(self, complete: bool, partition: TopicPartition) -> Calls:
         return self.on_zk_reassignment(partition) if complete else ()
@@ -180,7 +180,7 @@ class ZkReassignment(ReassignmentSteps):
     def on_zk_reassignment(self, partition: TopicPartition) -> Calls:
         """Advance the reassignment of a partition as far as possible."""
         target = self.reassignment_targets[partition]
-        return self.are_replicas_in_isr(partition, target, then(self._go_on_with_zk, partition))
+        return (*self.are_replicas_in_isr(partition, target), then(self._go_on_with_zk, partition))
 
     def _go_on_with_zk(self, complete: bool, partition: TopicPartition) -> Calls:
         """Steps 1 to 3, or 5 to 12."""
@@ -219,7 +219,7 @@ class ZkReassignment(ReassignmentSteps):
     def _remove_from_zk(self, partitions: tuple[TopicPartition, ...]) -> Calls:
         """Write the node without these, from memory or from a new read; delete it with the last one."""
         if self.design.reread_reassignment:
-            return self.zk_client.get_data((REASSIGN_PARTITIONS,), then(self._remove_read_from_zk, partitions))
+            return (*self.zk_client.get_data((REASSIGN_PARTITIONS,)), then(self._remove_read_from_zk, partitions))
         return self._write_without(tuple(self.reassignment_targets.items()), partitions)
 
     def _remove_read_from_zk(

@@ -1,25 +1,15 @@
-"""What the two state machines share: their requests to ZooKeeper, and their interpretation of the responses."""
+"""What the two state machines share: their requests to ZooKeeper, and their interpretation of the responses.
+
+A change of states is carried out by calls (see `calls`): it waits for ZooKeeper, and continues with the responses.
+"""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
-from election.ids import BrokerId
+from statemachines.controller.calls import Await, Call, Calls
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.kafka_zk_client import (
-    UNFENCED,
-    ZkBatch,
-    ZkRequest,
-    ZkResponse,
-    create_topic_partition,
-    create_topic_partition_states,
-    create_topic_partitions,
-    fenced,
-    get_topic_configs,
-    get_topic_partition_states,
-    set_topic_partition_states,
-    unwrapped,
-)
+from statemachines.controller.kafka_zk_client import PartitionUpdate, StateRequests, ZkBatch, ZkResponse
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, RequestsNotSent
 from statemachines.controller.state_change import (
     ElectionOutcome,
@@ -34,40 +24,13 @@ from statemachines.messages.zk_data import TopicConfig, TopicPartitionState
 from statemachines.tables.partition import PartitionState
 from statemachines.tables.replica import ReplicaState
 from statemachines.tables.table import HasState, IllegalTransition, Table
-from statemachines.zookeeper.server import Write
 from statemachines.zookeeper.tree import Code
 
 S = TypeVar("S", PartitionState, ReplicaState)
+T = TypeVar("T")
 
-
-class PartitionUpdate(NamedTuple):
-    """The state of a partition, to be written or as read."""
-
-    partition: TopicPartition
-    leader_and_isr: LeaderAndIsr
-    recipients: tuple[BrokerId, ...] = ()
-    """The replicas that receive it after it has been written."""
-
-
-class StateChange(Protocol):
-    """A change of states that waits for ZooKeeper."""
-
-    @property
-    def due(self) -> ZkBatch:
-        """The next batch of requests."""
-
-    @property
-    def asking(self) -> tuple[TopicPartition, ...]:
-        """The partitions of the batch."""
-
-    @property
-    def updates(self) -> tuple[PartitionUpdate, ...]:
-        """The states to write; or the states read, until more have been read."""
-
-
-def topics_of(partitions: Iterable[TopicPartition]) -> tuple[TopicName, ...]:
-    """The topics of these partitions, each once."""
-    return tuple(dict.fromkeys(partition.topic for partition in partitions))
+Answers: TypeAlias = Sequence[tuple[T, ZkResponse]]
+"""What each request of a batch is about, and its response."""
 
 
 class ZkStateMachine:
@@ -96,44 +59,28 @@ class ZkStateMachine:
 
     # Requests and responses.
 
-    def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
-        """The requests of the next batch, fenced where necessary."""
-        epoch = self.context.state.epoch
-        states = ((update.partition, update.leader_and_isr) for update in change.updates)
-        writes: tuple[Write, ...]
-        match change.due:
-            case ZkBatch.GetTopicPartitionStates | ZkBatch.GetWrittenStates:
-                return get_topic_partition_states(change.asking)
-            case ZkBatch.GetTopicConfigs:
-                return get_topic_configs(self._configured(change))
-            case ZkBatch.CreateTopicPartitions:
-                writes = create_topic_partitions(topics_of(change.asking))
-            case ZkBatch.CreateTopicPartition:
-                writes = create_topic_partition(change.asking)
-            case ZkBatch.CreateTopicPartitionStates:
-                writes = create_topic_partition_states(states, epoch)
-            case ZkBatch.SetTopicPartitionStates:
-                writes = set_topic_partition_states(states, epoch)
-        return fenced(writes, self.context.state.epoch_zk_version) if self.design.fence_zk else writes
+    def get_topic_partition_states_raw(self, partitions: Iterable[TopicPartition], following: Call) -> Calls:
+        """Read the states of partitions; the call takes pairs of partition and response."""
+        return (Await(StateRequests(ZkBatch.GetTopicPartitionStates, partitions=tuple(partitions)), following),)
 
-    def responses_of(self, change: StateChange, responses: Sequence[ZkResponse]) -> tuple[ZkResponse, ...]:
-        """The responses to the batch, without those of the fences.
+    def get_log_configs(self, partitions: Iterable[TopicPartition], following: Call) -> Calls:
+        """Read the configurations of partitions' topics; the call takes pairs of topic and response.
 
-        Raises:
-            ControllerMoved: a fence found that another controller has been elected.
-            RequestFailed: a fence had no response.
-            ValueError: the number of responses differs from that of the requests.
+        Until 2.3 the topics are a Seq, with a topic for each partition; since then a Set.
+        [PartitionStateMachine.scala 412, 2.2.2; 474, 2.4.1]
         """
-        match change.due:
-            case ZkBatch.GetTopicConfigs:
-                wanted = len(self._configured(change))
-            case ZkBatch.CreateTopicPartitions:
-                wanted = len(topics_of(change.asking))
-            case _:
-                wanted = len(change.asking)
-        if len(responses) != wanted:
-            raise ValueError(f"{change.due}: {wanted} requests have {len(responses)} answers")
-        return unwrapped(responses) if self.design.fence_zk and change.due not in UNFENCED else tuple(responses)
+        topics = tuple(partition.topic for partition in partitions)
+        if self.design.read_config_once:
+            topics = tuple(dict.fromkeys(topics))
+        return (Await(StateRequests(ZkBatch.GetTopicConfigs, topics), following),)
+
+    def set_topic_partition_states_raw(self, updates: Iterable[PartitionUpdate], following: Call) -> Calls:
+        """Set states, if they still have these versions; the call takes pairs of update and response."""
+        return (Await(StateRequests(ZkBatch.SetTopicPartitionStates, updates=tuple(updates)), following),)
+
+    def get_written_states(self, updates: Iterable[PartitionUpdate], following: Call) -> Calls:
+        """Read states back that had other versions; the call takes pairs of update and response."""
+        return (Await(StateRequests(ZkBatch.GetWrittenStates, updates=tuple(updates)), following),)
 
     def decoded(self, response: ZkResponse) -> ElectionOutcome:
         """The leader and ISR in a response to a read, or the reason for none."""
@@ -151,24 +98,14 @@ class ZkStateMachine:
         data = TopicPartitionState.encode(update.leader_and_isr, self.context.state.epoch)
         return response.code is Code.OK and response.data == data
 
-    def unclean_of(self, change: StateChange, responses: Sequence[ZkResponse]) -> Mapping[TopicName, bool | Code]:
+    def unclean_of(self, answers: Answers[TopicName]) -> Mapping[TopicName, bool | Code]:
         """Whether the topics permit unclean elections, or the error of the read [getLogConfigs].
 
         If a topic was read more than once, its last response wins, and any failure overrides it.
         """
-        answers = list(zip(self._configured(change), map(self._unclean, responses), strict=True))
-        failed = {topic: answer for topic, answer in answers if isinstance(answer, Code)}
-        return {**dict(answers), **failed}
-
-    def _configured(self, change: StateChange) -> tuple[TopicName, ...]:
-        """The topics whose configurations are read, in the order of the requests.
-
-        Until 2.3 they are a Seq, with a topic for each partition; since then a Set.
-        [PartitionStateMachine.scala 412, 2.2.2; 474, 2.4.1]
-        """
-        if self.design.read_config_once:
-            return topics_of(change.asking)
-        return tuple(partition.topic for partition in change.asking)
+        unclean = [(topic, self._unclean(response)) for topic, response in answers]
+        failed = {topic: each for topic, each in unclean if isinstance(each, Code)}
+        return {**dict(unclean), **failed}
 
     def _unclean(self, response: ZkResponse) -> bool | Code:
         if response.code not in (Code.OK, Code.NONODE):

@@ -30,14 +30,19 @@ from hypothesis import strategies as st
 from election.ids import BrokerId
 from spec.kafka.control_values import DECODED, decoded_requests
 from spec.kafka.scripted_cluster import AGAIN
-from spec.kafka.state_machines_beside import RELEASES, ControlCommand, RealController, StateMachineClasses
+from spec.kafka.state_machines_beside import (
+    RELEASES,
+    ControlCommand,
+    MachineDriver,
+    RealController,
+    StateMachineClasses,
+)
 from statemachines.changes.control import Stops
+from statemachines.controller.calls import Await
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.kafka_zk_client import ZkRequest
-from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch
-from statemachines.controller.zk_state_machine import StateChange
 from statemachines.messages.control_requests import (
     LeaderAndIsrRequest,
     UpdateMetadataPartitionState,
@@ -683,13 +688,13 @@ class LastMemberLeaves(ReplicaStateMachine):
         return super()._isr_without(replica, isr, True)
 
 
-class IsNotFenced(PartitionStateMachine):
+class IsNotFenced(MachineDriver):
     """Writes are not fenced, and the responses are padded as if they were. [until 2.0, KAFKA-6082]"""
 
-    def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
+    def requests(self, awaits: Await | None) -> tuple[ZkRequest, ...]:
         return tuple(
             Multi((Check(CONTROLLER_EPOCH), *request.operations[1:])) if isinstance(request, Multi) else request
-            for request in super().requests(change)
+            for request in super().requests(awaits)
         )
 
 
@@ -698,7 +703,7 @@ MUTANTS = {
     "ForgetsBrokerEpochs": StateMachineClasses(batch=ForgetsBrokerEpochs),
     "ClearsTheBatchFirst": StateMachineClasses(batch=ClearsTheBatchFirst),
     "LastMemberLeaves": StateMachineClasses(replicas=LastMemberLeaves),
-    "IsNotFenced": StateMachineClasses(partitions=IsNotFenced),
+    "IsNotFenced": StateMachineClasses(driver=IsNotFenced),
 }
 
 

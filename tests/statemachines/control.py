@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar, overload
+from typing import Any
 
+from statemachines.controller.calls import EventWaiting, call
 from statemachines.controller.context import ContextState, ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
-from statemachines.controller.kafka_zk_client import ZkRequest, retry_requests_until_connected
+from statemachines.controller.event_driver import EventDriver
+from statemachines.controller.kafka_zk_client import retry_requests_until_connected
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import BatchState, ControllerBrokerRequestBatch
-from statemachines.controller.state_change import ChangeDone, EventDone, FailedStateChange, StateMachine
+from statemachines.controller.state_change import EventDone, FailedStateChange
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,
@@ -33,8 +35,6 @@ from statemachines.messages.zk_data import (
 from statemachines.tables.partition import OfflinePartition, OnlinePartition, PartitionState
 from statemachines.tables.replica import OnlineReplica, ReplicaState
 from statemachines.zookeeper.server import ZooKeeper
-
-C = TypeVar("C")
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 CONTROLLER = 9
@@ -142,54 +142,39 @@ class Cluster:
 
     # Acting.
 
-    @overload
-    def drive(
-        self, machine: StateMachine[C, ChangeDone], change: C | ChangeDone, *how: Any, **named: Any
-    ) -> ChangeDone: ...
-    @overload
-    def drive(
-        self, machine: StateMachine[C, EventDone], change: C | EventDone, *how: Any, **named: Any
-    ) -> EventDone: ...
     def drive(
         self,
-        machine: StateMachine[Any, Any],
-        change: Any,
+        controller: EventDriver,
+        step: EventWaiting | EventDone,
         before: Mapping[int, Callable[[], object]] | None = None,
         lose: Mapping[int, tuple[int, int]] | None = None,
-    ) -> Any:
-        """Run a change, or an event, batch by batch.
+    ) -> EventDone:
+        """Run an event, batch by batch.
 
         Args:
-            machine: its state machine.
-            change: its first step.
+            controller: makes its calls.
+            step: its first step.
             before: called before the batch with this number, counted from 0.
             lose: for the batch with this number, how many replies arrive and how many requests are carried out,
                 before the connection is lost.
         """
         number = 0
-        while not isinstance(change, ChangeDone | EventDone):
+        while isinstance(step, EventWaiting):
             (before or {}).get(number, lambda: None)()
-            requests: tuple[ZkRequest, ...] = machine.requests(change)
             lost = (lose or {}).get(number, (None, None))
-            responses = retry_requests_until_connected(self.zookeeper, None, requests, *lost)
-            change = machine.answered(change, responses)
+            requests = controller.requests(step.awaits)
+            step = controller.answered(step, retry_requests_until_connected(self.zookeeper, None, requests, *lost))
             number += 1
-            assert number < 200, "a change that does not come to an end"
-        return change
+            assert number < 200, "an event that does not come to an end"
+        return step
 
     def become(
         self, target: PartitionState, *partitions: TopicPartition, strategy: Any = None, **interference: Any
-    ) -> ChangeDone:
+    ) -> EventDone:
         """Change the states of partitions."""
-        change = self.partitions.handle_state_changes(partitions, target, strategy)
-        return self.drive(self.partitions, change, **interference)
-
-    def replicas_become(
-        self, target: ReplicaState, *replicas: tuple[TopicPartition, int], **interference: Any
-    ) -> ChangeDone:
-        """Change the states of replicas."""
-        these = [PartitionAndReplica(*replica) for replica in replicas]
-        return self.drive(self.replicas, self.replicas.handle_state_changes(these, target), **interference)
+        driver = EventDriver(self.partitions, self.replicas, self.batch)
+        change = call(driver.partitions_become, partitions, target, strategy)
+        return self.drive(driver, driver.process(change), **interference)
 
     # Reading the result.
 

@@ -178,7 +178,7 @@ class EventCluster(Cluster):
         """Process an event batch by batch; the caller runs each yielded step, or does not."""
         processing = self.controller.process(Call(method, arguments))
         while isinstance(processing, EventWaiting):
-            requests = self.controller.requests(processing)
+            requests = self.controller.requests(processing.awaits)
             responses: list[ZkResponse] = []
             yield partial(self._serve, requests, responses)
             processing = self.controller.answered(processing, responses)

@@ -230,8 +230,8 @@ class DoesNotLearnItsIsr(HostedPartition):
 
 
 class ForgetsTheIsrThatItWrote(AlterPartitionProcessor):
-    def _read(self, change: Any, responses: Any) -> Any:
-        return self._answer(change)
+    def _alterations_read(self, answers: Any, refused: Any, outcomes: Any) -> Any:
+        return self._answer(outcomes)
 
 
 class FindsEveryReplicaEligible(AlterPartitionProcessor):

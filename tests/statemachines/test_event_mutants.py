@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from typing import Any
 
 import pytest
 
@@ -44,8 +44,8 @@ class Altering(ControllerEventProcessor):
         """Another outcome; stale is a request with an older version."""
         raise NotImplementedError
 
-    @cached_property
-    def alter_partition_processor(self) -> AlterPartitionProcessor:
+    def __init__(self, *made_of: Any, **named: Any) -> None:
+        super().__init__(*made_of, **named)
         mutant = self
 
         class Judging(AlterPartitionProcessor):
@@ -54,7 +54,7 @@ class Altering(ControllerEventProcessor):
                 stale = known is not None and new.partition_epoch < known.leader_and_isr.partition_epoch
                 return mutant.judged(super()._judged(partition, new), stale)
 
-        return Judging(self.context, self.batch, self.design)
+        self.alter_partition_processor.__class__ = Judging
 
 
 class TakesWhoIsAhead(Altering):

@@ -32,12 +32,11 @@ from spec.kafka.path_runner import SEEN_OF_CONTEXT, PathRunner, ScriptTask, comp
 from spec.kafka.scripted_cluster import AGAIN, ControlCommand, path_of
 from spec.language import Size, Step
 from spec.language.state import Values
+from spec.parts.event_thread import Waits
 from spec.systems.cluster import ANSWERS, LEADERS, TOPIC, ClusterState
 from spec.systems.partitions import Partitions
 from statemachines.controller.calls import Call
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.partition_state_machine import PartitionStateChange
-from statemachines.controller.replica_state_machine import ReplicaStateChange
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -179,14 +178,7 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
     def ahead(self, state: Values) -> tuple[int, int] | None:
         """The step in which the controller continues without asking ZooKeeper; None if it waits or is idle."""
         s = self.at(state)
-        if s.thread.change_done is not None:
-            return self._numbers["next_change"], 0
-        change = s.thread.waiting
-        if change is None or self.asked(state):
-            return None
-        return self._numbers[
-            "answer_partition_state_machine" if s.thread.partition_change else "answer_replica_state_machine"
-        ], 0
+        return (self._numbers["next_change"], 0) if s.thread.waits is Waits.NextChange else None
 
     def begins(self, step: Step) -> tuple[str, ...]:
         """Kafka's names for the event that a step begins; empty if it begins none."""
@@ -202,12 +194,7 @@ class PartitionsMapping(SystemMapping[ScriptTask]):
     def asked(self, state: Values) -> list[ZkPath]:
         """The paths of the batch that the controller waits for."""
         s = self.at(state)
-        change = s.thread.waiting
-        if change is None:
-            return []
-        machine = self.partitions.controller(s).machine_of(change)
-        assert machine is not None
-        return sorted(map(path_of, machine.requests(change)))
+        return sorted(map(path_of, self.partitions.controller(s).requests(s.thread.awaits)))
 
     # Steps.
 
@@ -435,16 +422,13 @@ def _office(s: ClusterState) -> Office:
 
 def _doing(s: ClusterState) -> Doing:
     thread = s.thread
-    change = thread.waiting
     target: Hashable = None
-    if isinstance(change, PartitionStateChange):
-        target = change.strategy
-    elif isinstance(change, ReplicaStateChange):
-        target = (change.replica in s.registered, len(change.to_come))
-    then, following = thread.following
-    calls = [each.method for each in (then, *following) if isinstance(each, Call)]
-    due = change.due if change is not None else thread.change_done is not None
-    return Doing(due, target, tuple(calls))
+    if thread.election is not None:
+        target = thread.election.strategy
+    elif thread.removal is not None:
+        target = thread.removal.replica in s.registered
+    calls = [each.method for each in thread.calls if isinstance(each, Call)]
+    return Doing(thread.waits if thread.requests is None else thread.requests.due, target, tuple(calls))
 
 
 def _change(

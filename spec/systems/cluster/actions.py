@@ -7,7 +7,7 @@ from typing import Any, Concatenate, ParamSpec
 
 from election.ids import BrokerId
 from spec.language import action, bound, require, say
-from spec.parts.event_thread import WaitingChange
+from spec.parts.event_thread import Waits
 from spec.systems.cluster.state import (
     CONTROLLER,
     C,
@@ -18,13 +18,17 @@ from spec.systems.cluster.state import (
     leaders_write,
 )
 from statemachines.broker.hosted_partition import is_newer_leader_epoch
-from statemachines.controller.alter_partition import AlteredPartitions, AlterPartitionData, AlterPartitionRequest
+from statemachines.controller.alter_partition import (
+    AlterPartitionData,
+    AlterPartitionProcessor,
+    AlterPartitionRequest,
+)
 from statemachines.controller.calls import Await, Calls, EventFailure, EventWaiting, call_of
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import UNFENCED, ZkBatch, retry_requests_until_connected
+from statemachines.controller.kafka_zk_client import ZkBatch, ZkRequests, retry_requests_until_connected
 from statemachines.controller.request_batch import InMemoryBatch
-from statemachines.controller.state_change import ChangeDone, EventDone
+from statemachines.controller.state_change import EventDone
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -81,8 +85,8 @@ class ClusterActions(ClusterVariables[C]):
         """An event waits for ZooKeeper, or is finished."""
         step = self.answered_at_once(s, step)
         if isinstance(step, EventWaiting):
-            self.within_bounds(step.awaits.what)
             self.thread.leave(s.thread, step)
+            self.within_bounds(s)
             return
         self.thread.leave(s.thread, None)
         assert not step.must_reelect
@@ -92,16 +96,23 @@ class ClusterActions(ClusterVariables[C]):
 
     def answered_at_once(self, s: C, step: EventWaiting | EventDone) -> EventWaiting | EventDone:
         """Continue an event as long as its wait needs no step of its own."""
-        while isinstance(step, EventWaiting) and isinstance(step.awaits.what, self.immediate_awaits):
+        while isinstance(step, EventWaiting) and step.awaits is not None and self.is_answered_at_once(step.awaits):
             controller = self.controller(s)
-            responses = retry_requests_until_connected(self.zk.servers(s.zk), None, controller.requests(step))
-            step = controller.answered(step, responses)
+            requests = controller.requests(step.awaits)
+            step = controller.answered(step, retry_requests_until_connected(self.zk.servers(s.zk), None, requests))
         return step
 
-    def within_bounds(self, what: WaitingChange | ChangeDone) -> None:
+    def is_answered_at_once(self, awaits: Await) -> bool:
+        """Whether a wait needs no step of its own."""
+        if isinstance(awaits.what, ZkRequests):
+            return True
+        return self.alters_at_once and awaits.then is not None and awaits.then.method in AlterPartitionProcessor.WAITS
+
+    def within_bounds(self, s: C) -> None:
         """Require that a change's next write has no leader epoch above the bound."""
-        if not isinstance(what, ChangeDone) and what.due is ZkBatch.SetTopicPartitionStates:
-            bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in what.updates))
+        requests = s.thread.requests
+        if requests is not None and requests.due is ZkBatch.SetTopicPartitionStates:
+            bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in requests.updates))
 
     def resign(self, s: C) -> None:
         """The controller forgets its context. Whether it forgets unsent requests depends on its design."""
@@ -233,64 +244,56 @@ class ClusterActions(ClusterVariables[C]):
 
     # ZooKeeper answers.
 
-    def answer(self, s: C, change: WaitingChange) -> None:
+    def answer(self, s: C) -> None:
         """ZooKeeper answers a waiting change. The rest of the event matters only once the change is over."""
+        awaits = s.thread.awaits
+        assert awaits is not None
         controller = self.controller(s)
-        machine = controller.machine_of(change)
-        assert machine is not None
-        responses = retry_requests_until_connected(self.zk.servers(s.zk), None, machine.requests(change))
-        say(change.due.value)
+        responses = retry_requests_until_connected(self.zk.servers(s.zk), None, controller.requests(awaits))
+        self.say_due(s)
         for refused in dict.fromkeys(each.code for each in responses if each.code is not Code.OK):
             say(refused.name)
-        step = machine.answered(change, responses)
-        if isinstance(step, ChangeDone | AlteredPartitions):
-            self.advance(
-                s, controller.advance(EventWaiting(Await(step, s.thread.following.then), s.thread.following.calls))
-            )
+        following = controller.follow(awaits, responses)
+        if len(following) == 1 and isinstance(following[0], Await):
+            self.thread.wait(s.thread, following[0])
+            self.within_bounds(s)
         else:
-            self.within_bounds(step)
-            self.thread.wait(s.thread, step)
+            self.advance(s, controller.go_on(EventWaiting(calls=(*following, *s.thread.calls))))
 
     @action(actor="controller", receiver="ZooKeeper")
     def answer_partition_state_machine(self, s: C) -> None:
         """ZooKeeper answers the requests of the partition state machine."""
-        change = s.thread.partition_change
-        require(change is not None)
-        assert change is not None
-        self.answer(s, change)
+        require(s.thread.waits is Waits.PartitionStateMachine)
+        self.answer(s)
 
     @action(actor="controller", receiver="ZooKeeper")
     def answer_replica_state_machine(self, s: C) -> None:
         """ZooKeeper answers the requests of the replica state machine."""
-        change = s.thread.replica_change
-        require(change is not None)
-        assert change is not None
-        self.answer(s, change)
+        require(s.thread.waits is Waits.ReplicaStateMachine)
+        self.answer(s)
 
     @action(when=leaders_await_controller, actor="controller", receiver="ZooKeeper")
     def answer_alter_partition(self, s: C) -> None:
         """ZooKeeper answers the requests that the controller makes for a leader. [AlterPartition]"""
-        change = s.thread.isr_change
-        require(change is not None)
-        assert change is not None
-        self.answer(s, change)
+        require(s.thread.waits is Waits.AlterPartition)
+        self.answer(s)
+
+    def say_due(self, s: C) -> None:
+        """Say what the controller has asked ZooKeeper to do."""
+        assert s.thread.requests is not None
+        say(s.thread.requests.due.value)
 
     @action(when=lambda self: self.loses_answers, actor="ZooKeeper", receiver="controller")
     def lose_replies_of_change(self, s: C) -> None:
         """ZooKeeper carries out all requests of a change. Its answers are lost, so the change asks again."""
-        change = s.thread.waiting
-        require(change is not None and change.due not in UNFENCED)
-        assert change is not None
-        machine = self.controller(s).machine_of(change)
-        assert machine is not None
-        retry_requests_until_connected(self.zk.servers(s.zk), None, machine.requests(change))
-        say(change.due.value)
+        awaits = s.thread.awaits
+        require(awaits is not None and awaits.what.writes)
+        retry_requests_until_connected(self.zk.servers(s.zk), None, self.controller(s).requests(awaits))
+        self.say_due(s)
         say("the connection is lost with the answers")
 
     @action(actor="controller")
     def next_change(self, s: C) -> None:
         """A change is over, and the controller goes on with the event's next one."""
-        require(s.thread.change_done is not None)
-        processing = self.thread.event_waiting(s.thread)
-        assert processing is not None
-        self.advance(s, self.controller(s).answered(processing, ()))
+        require(s.thread.waits is Waits.NextChange)
+        self.advance(s, self.controller(s).go_on(EventWaiting(calls=s.thread.calls)))

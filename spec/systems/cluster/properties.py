@@ -6,6 +6,7 @@ from typing_extensions import TypeVar
 
 from election.ids import BrokerId
 from spec.language import Step, invariant, sometimes, transition_invariant
+from spec.parts.event_thread import Waits
 from spec.parts.requests import Batch
 from spec.systems.cluster.actions import ClusterActions
 from spec.systems.cluster.state import C, Role, leaders_write, may_replace_live_leader
@@ -68,7 +69,7 @@ class ClusterProperties(ClusterActions[C]):
             return new is None or new.data.leader_and_isr.leader_epoch == 0
         writes: int = new.version - old.version
         raised: int = new.data.leader_and_isr.leader_epoch - old.data.leader_and_isr.leader_epoch
-        keeps = writes == 0 or step.action in LEADERS or before.thread.isr_change is not None
+        keeps = writes == 0 or step.action in LEADERS or before.thread.waits is Waits.AlterPartition
         return raised == (0 if keeps else writes)
 
     @transition_invariant
@@ -103,10 +104,12 @@ class ClusterProperties(ClusterActions[C]):
     @transition_invariant(of=("answer_partition_state_machine", "lose_replies_of_change"))
     def election_from_current_state(self, before: C, after: C) -> bool:
         """P12: an election's result overwrites exactly the state that the election read."""
-        change = before.thread.partition_change
-        if change is None or change.due is not ZkBatch.SetTopicPartitionStates:
+        requests = before.thread.requests
+        if requests is None or requests.due is not ZkBatch.SetTopicPartitionStates:
             return True
-        for partition, elected, _ in change.updates:
+        if before.thread.waits is not Waits.PartitionStateMachine:
+            return True
+        for partition, elected, _ in requests.updates:
             node = before.written(partition)
             if node is not None and node.version != elected.partition_epoch and node != after.written(partition):
                 return False
@@ -117,8 +120,8 @@ class ClusterProperties(ClusterActions[C]):
     )
     def isr_survives_election(self, before: C, after: C) -> bool:
         """A5: a preferred election, or a reassignment's election, leaves the ISR unchanged."""
-        change = before.thread.partition_change
-        if change is None or change.strategy not in (PREFERRED, REASSIGN):
+        election = before.thread.election
+        if election is None or election.strategy not in (PREFERRED, REASSIGN):
             return True
         states = ((before.state(partition), after.state(partition)) for partition in self.assignments)
         return all(old is None or new is None or old.isr == new.isr for old, new in states)
@@ -129,8 +132,8 @@ class ClusterProperties(ClusterActions[C]):
         old, new = before.state(partition), after.state(partition)
         if old is None or new is None or new.leader in (NO_LEADER, old.leader):
             return True
-        change = before.thread.partition_change
-        return self.unclean or new.leader in old.isr or (change is not None and change.strategy.allow_unclean)
+        election = before.thread.election
+        return self.unclean or new.leader in old.isr or (election is not None and election.strategy.allow_unclean)
 
     @transition_invariant(of=WRITES)
     def fenced_writes(self, before: C, after: C) -> bool:
@@ -148,11 +151,7 @@ class ClusterProperties(ClusterActions[C]):
     @transition_invariant
     def legal_psm(self, before: C, step: Step, after: C, partition: TopicPartition) -> bool:
         """P7: partitions change their states as the table permits, but where a controller begins or resigns."""
-        if (
-            not before.active
-            or not after.active
-            or ControllerFailover.STARTS_PARTITIONS in before.thread.following.calls
-        ):
+        if not before.active or not after.active or ControllerFailover.STARTS_PARTITIONS in before.thread.calls:
             return True
         states = (s.context.partition_states.get(partition, NonExistentPartition) for s in (before, after))
         return self.is_allowed_transition(PARTITION, *states)
@@ -328,10 +327,8 @@ class ClusterProperties(ClusterActions[C]):
     @sometimes(when=leaders_write, of=ANSWERS)
     def a_conflict(self, before: C, after: C) -> bool:
         """A leader has written a state since the controller read it, and the controller reads it again."""
-        for old, new in (
-            (before.thread.partition_change, after.thread.partition_change),
-            (before.thread.replica_change, after.thread.replica_change),
-        ):
-            if old is not None and new is not None and old.due is ZkBatch.SetTopicPartitionStates:
-                return new.due is ZkBatch.GetTopicPartitionStates and new.asking == old.asking
-        return False
+        old, new = before.thread.requests, after.thread.requests
+        if old is None or new is None or old.due is not ZkBatch.SetTopicPartitionStates:
+            return False
+        asking = tuple(update.partition for update in old.updates)
+        return new.due is ZkBatch.GetTopicPartitionStates and new.partitions == asking

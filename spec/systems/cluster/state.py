@@ -9,7 +9,6 @@ from typing_extensions import TypeVar
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch, LeaderEpoch
 from spec.language import (
-    Domain,
     Size,
     Specification,
     Total,
@@ -19,9 +18,7 @@ from spec.language import (
     left_out,
     one_of,
     part,
-    sequence_of,
     subset_of,
-    tuple_of,
     variable,
 )
 from spec.parts.context import Context, ContextPart, PartitionStates
@@ -29,24 +26,19 @@ from spec.parts.event_thread import EventThread, EventThreadPart
 from spec.parts.requests import Batch, BatchPart, RequestsWithoutMetadata
 from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
-from statemachines.controller.alter_partition import AlteringPartitions
-from statemachines.controller.calls import ZkRequests
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import UNFENCED, ZkBatch
+from statemachines.controller.kafka_zk_client import PartitionUpdate
 from statemachines.controller.partition_state_machine import (
     OFFLINE,
     PREFERRED,
     REASSIGN,
     PartitionLeaderElectionStrategy,
-    PartitionStateChange,
     PartitionStateMachine,
 )
-from statemachines.controller.replica_state_machine import OfBroker, ReplicaStateChange, ReplicaStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch
-from statemachines.controller.state_change import ChangeDone, ElectionOutcome, StateChangeCause
-from statemachines.controller.zk_state_machine import PartitionUpdate
 from statemachines.messages.control_requests import LeaderAndIsrPartitionState, StopReplicaPartitionState
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -57,7 +49,6 @@ from statemachines.messages.zk_data import (
     topic_partition_state_path,
     topic_partitions_path,
 )
-from statemachines.tables.replica import NewReplica, OfflineReplica
 from statemachines.zookeeper.tree import SessionId, ZkVersion
 
 Crashes = Annotated[int, "how often brokers died"]
@@ -110,7 +101,7 @@ class ClusterState(PartitionStates):
     @property
     def idle(self) -> bool:
         """Whether no event is under way."""
-        return self.thread.waiting is None and self.thread.change_done is None
+        return self.thread.idle
 
 
 C = TypeVar("C", bound=ClusterState, default=ClusterState)
@@ -123,7 +114,7 @@ def leaders_write(self: ClusterVariables[Any]) -> bool:
 
 def leaders_await_controller(self: ClusterVariables[Any]) -> bool:
     """Whether leaders ask the controller for an ISR, and it writes the ISR in steps of its own."""
-    return isr_may_change(self) and self.asks_for_isr and AlteringPartitions not in self.immediate_awaits
+    return isr_may_change(self) and self.asks_for_isr and not self.alters_at_once
 
 
 def may_replace_live_leader(self: ClusterVariables[Any]) -> bool:
@@ -158,8 +149,8 @@ class ClusterVariables(Specification[C]):
     """The design of this release's controller: the switches."""
     deletable: ClassVar[tuple[TopicName, ...]] = ()
     """The topics that may be deleted. Their nodes keep their children."""
-    immediate_awaits: ClassVar[tuple[type, ...]] = (ZkRequests,)
-    """The waits of an event that need no step of their own."""
+    alters_at_once: ClassVar[bool] = False
+    """Whether the requests that change an ISR for a leader need no steps of their own."""
 
     @property
     def strategies(self) -> tuple[PartitionLeaderElectionStrategy, ...]:
@@ -252,48 +243,17 @@ class ClusterVariables(Specification[C]):
         return {**self.type_sizes, **dict.fromkeys(unseen, left_out())}
 
     def sizes(self) -> Mapping[Any, Size]:
-        """A change is about existing partitions, each at most once."""
+        """A batch of requests is about existing partitions, each at most once."""
         some = at_most(len(self.assignments))
-        outcomes = (len(self.assignments) - 1) * (1 if self.design.retry_conflicts_only else 2)
-        together = self.design.change_together
-        reads_and_sets = (*UNFENCED, ZkBatch.SetTopicPartitionStates)
         return {
             **self.type_sizes,
             SessionId: [Session("controller", 0)],
             Crashes: integers(0, self.max_crashes),
             Role.leader: (NO_LEADER, *self.broker_ids),
-            PartitionLeaderElectionStrategy: self.strategies,
+            tuple[TopicName, ...]: some,
             tuple[TopicPartition, ...]: some,
             tuple[PartitionUpdate, ...]: some,
-            tuple[tuple[TopicPartition, StateChangeCause | None], ...]: at_most(outcomes),
-            ReplicaStateChange.due: [each for each in ZkBatch if each in reads_and_sets],
-            tuple[tuple[TopicPartition, ElectionOutcome], ...]: some,
-            ChangeDone.controller_moved: (False,),
-            tuple[OfBroker, ...]: at_most((self.brokers if together else len(self.replicas)) - 1),
-            PartitionStateChange.to_come: ((),) if together else some,
-            ReplicaStateChange.target: (OfflineReplica, NewReplica)
-            if self.design.read_state_for_new
-            else (OfflineReplica,),
         }
-
-    @property
-    def replica_change_domain(self) -> Domain[ReplicaStateChange]:
-        """Every change of replicas. Its recipients are known only once it is over."""
-        untold = sequence_of(self.domain_of(PartitionUpdate, recipients=((),)), longest=len(self.assignments))
-        tried = untold if self.design.send_unwritten_isr else ((),)
-        return self.domain_of(ReplicaStateChange, updates=untold, without=untold, tried=tried)
-
-    @property
-    def isr_change_domain(self) -> Domain[AlteringPartitions]:
-        """Every request of a leader: for one partition, whose state is written and then read."""
-        update = self.domain_of(PartitionUpdate, recipients=((),))
-        outcome = tuple_of(self.domain_of(TopicPartition), self.domain_of(LeaderAndIsr))
-        return self.domain_of(
-            AlteringPartitions,
-            due=(ZkBatch.SetTopicPartitionStates, ZkBatch.GetTopicPartitionStates),
-            updates=sequence_of(update, longest=1),
-            outcomes=sequence_of(outcome, longest=1),
-        )
 
     @part
     def zk(self) -> ZooKeeperPart:
@@ -342,9 +302,4 @@ class ClusterVariables(Specification[C]):
     @part
     def thread(self) -> EventThreadPart:
         """The rest of the event that the controller processes."""
-        return EventThreadPart(
-            self.sizes(),
-            self.domain_of(PartitionStateChange),
-            self.replica_change_domain,
-            self.isr_change_domain if leaders_await_controller(self) else None,
-        )
+        return EventThreadPart(self.sizes())

@@ -27,7 +27,7 @@ from statemachines.controller.channel_manager import Delivery
 from statemachines.controller.control_responses import ControlResponse
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import ZkBatch, retry_requests_until_connected
+from statemachines.controller.kafka_zk_client import StateRequests, ZkBatch, retry_requests_until_connected
 from statemachines.controller.request_batch import InMemoryBatch
 from statemachines.controller.state_change import EventDone
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest
@@ -75,11 +75,12 @@ class ControlRequestsActions(ControlRequestsVariables):
         controller = self.controller(s)
         step = controller.process(call_of(handler, *given, **named))
         while isinstance(step, EventWaiting):
+            assert step.awaits is not None
             what = step.awaits.what
-            if getattr(what, "due", None) is ZkBatch.SetTopicPartitionStates:
+            if isinstance(what, StateRequests) and what.due is ZkBatch.SetTopicPartitionStates:
                 bound(all(each.leader_and_isr.leader_epoch <= self.max_leader_epoch for each in what.updates))
-            responses = retry_requests_until_connected(self.zk.servers(s.zk), None, controller.requests(step))
-            step = controller.answered(step, responses)
+            requests = controller.requests(step.awaits)
+            step = controller.answered(step, retry_requests_until_connected(self.zk.servers(s.zk), None, requests))
         assert step.failure is None
         return step
 

@@ -16,7 +16,7 @@ from spec.systems.reassignment.state import (
     may_shrink,
 )
 from statemachines.broker.in_sync_replicas import may_expire
-from statemachines.controller.calls import EventFailure, EventWaiting
+from statemachines.controller.calls import Call, EventFailure, EventWaiting
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.state_change import EventDone
@@ -50,8 +50,8 @@ class ReassignmentActions(ReassignmentVariables[R]):
         """An event waits for ZooKeeper, or is finished. An increment of the leader epoch stays within its bound."""
         step = self.answered_at_once(s, step)
         if isinstance(step, EventWaiting):
-            following = step.awaits.then
-            epoch_is_due = following is not None and following.method == ReassigningZkClient.EPOCH_IS_DUE
+            due = step.calls[0] if step.awaits is None else None
+            epoch_is_due = isinstance(due, Call) and due.method == ReassigningZkClient.EPOCH_IS_DUE
             state = s.state(PARTITION)
             bound(not epoch_is_due or state is None or state.leader_epoch < self.max_leader_epoch)
         elif step.failure is EventFailure.NewerController:

@@ -7,6 +7,7 @@ from typing import Final
 
 from election.ids import BrokerId
 from spec.language import Grid, Look, Step, Tag, Tags, invariant, picture, sometimes, transition_invariant, view
+from spec.parts.event_thread import Waits
 from spec.systems.cluster import ANSWERS, ClusterSpec, Role, isr_may_change, leaders_write
 from spec.systems.reassignment.actions import ReassignmentActions
 from spec.systems.reassignment.state import (
@@ -92,7 +93,7 @@ class Reassignment(ReassignmentActions[R]):
 
     def is_ending(self, s: R) -> bool:
         """Whether the event under way is ending a reassignment. [B1 to B8]"""
-        return any(isinstance(each, Call) and each.method in ENDINGS for each in s.thread.following.calls)
+        return any(isinstance(each, Call) and each.method in ENDINGS for each in s.thread.calls)
 
     @transition_invariant(when=lambda self: self.reassignment_requests > 0)
     def ends_once_in_sync(self, before: R, step: Step, after: R) -> bool:
@@ -280,13 +281,13 @@ class Reassignment(ReassignmentActions[R]):
     @view
     def due(self, s: R) -> str:
         """The next step of the event under way, by itself or after an answer of ZooKeeper."""
-        if s.thread.partition_change is not None:
+        if s.thread.waits is Waits.PartitionStateMachine:
             return "the controller waits for ZooKeeper, to elect a leader"
-        if s.thread.replica_change is not None:
+        if s.thread.waits is Waits.ReplicaStateMachine:
             return "the controller waits for ZooKeeper, to take a replica out of the ISR"
-        if s.thread.change_done is None:
+        if s.thread.idle:
             return "the controller has nothing to do" if s.active else ""
-        upcoming = s.thread.following.then or next(iter(s.thread.following.calls), None)
+        upcoming = s.thread.calls[0]
         return f"the controller is about to {_words(upcoming)}" if isinstance(upcoming, Call) else ""
 
     @view

@@ -15,14 +15,7 @@ from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
 from statemachines.changes.administration import AdminDesign
-from statemachines.controller.alter_partition import AlteringPartitions
-from statemachines.controller.calls import (
-    Await,
-    Call,
-    Calls,
-    ZkRequests,
-    then,
-)
+from statemachines.controller.calls import Call, Calls, call
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.partition_state_machine import OFFLINE, REASSIGN
@@ -86,35 +79,34 @@ class ReassigningZkClient(ZkClientReadingVariables):
 
     cluster: ReassignedCluster
 
-    def _in_a_step_of_its_own(self, following: Call) -> Calls:
-        return (Await(ChangeDone(), following),)
+    def _in_a_step_of_its_own(self, due: Call) -> Calls:
+        return ChangeDone(), due
 
     # Writes.
 
     def set_topic_assignment(
-        self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment], following: Call
+        self, topic: TopicName, assignments: Mapping[TopicPartition, ReplicaAssignment]
     ) -> Calls:
         """Write the topic's node, in the next step."""
-        due = then(self._assignment_is_due, topic, tuple(assignments.items()), following)
-        return self._in_a_step_of_its_own(due)
+        return self._in_a_step_of_its_own(call(self._assignment_is_due, topic, tuple(assignments.items())))
 
-    def _assignment_is_due(self, _: object, topic: TopicName, assignments: Assignments, following: Call) -> Calls:
+    def _assignment_is_due(self, topic: TopicName, assignments: Assignments) -> Calls:
         say("it writes the topic's node")
-        return super().set_topic_assignment(topic, dict(assignments), following)
+        return super().set_topic_assignment(topic, dict(assignments))
 
-    def update_leader_epoch(self, partition: TopicPartition, following: Call) -> Calls:
+    def update_leader_epoch(self, partition: TopicPartition) -> Calls:
         """Increment the leader epoch in the next step, which also reads it, since a conflict is read again."""
-        return self._in_a_step_of_its_own(then(self._epoch_is_due, partition, following))
+        return self._in_a_step_of_its_own(call(self._epoch_is_due, partition))
 
-    def _epoch_is_due(self, _: object, partition: TopicPartition, following: Call) -> Calls:
+    def _epoch_is_due(self, partition: TopicPartition) -> Calls:
         say("it increments the leader epoch")
-        return super().update_leader_epoch(partition, following)
+        return super().update_leader_epoch(partition)
 
     def delete_recursive(self, path: ZkPath) -> Calls:
         """Delete /admin/reassign_partitions, in the next step."""
-        return self._in_a_step_of_its_own(then(self._deletion_is_due, path))
+        return self._in_a_step_of_its_own(call(self._deletion_is_due, path))
 
-    def _deletion_is_due(self, _: object, path: ZkPath) -> Calls:
+    def _deletion_is_due(self, path: ZkPath) -> Calls:
         say(f"it deletes {path}")
         return super().delete_recursive(path)
 
@@ -128,9 +120,9 @@ class ReassigningZkClient(ZkClientReadingVariables):
 
     # Notifications are deleted when read, since others may arrive before the event ends.
 
-    def get_children(self, path: ZkPath, following: Call, watch: bool = False) -> Calls:
+    def get_children(self, path: ZkPath, watch: bool = False) -> Calls:
         """Read a node's children. Notifications are deleted, if the controller may delete them."""
-        children = super().get_children(path, following, watch)
+        children = super().get_children(path, watch)
         if path == ISR_CHANGE_NOTIFICATION and self.may_delete:
             self.forget_notifications()
         return children
@@ -237,7 +229,7 @@ class ReassignmentVariables(ClusterSpec[R]):
         return self.initial_replicas <= self.brokers and self.min_replicas <= min(free, self.max_replicas)
 
     strategies = (OFFLINE, REASSIGN)
-    immediate_awaits = (ZkRequests, AlteringPartitions)
+    alters_at_once = True
     zk_client = ReassigningZkClient
 
     # Sizes.

@@ -24,7 +24,7 @@ from spec.parts.zk_client import ZkClientReadingVariables
 from spec.parts.zookeeper import Znodes
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState, isr_may_change
 from statemachines.changes.administration import AdminDesign
-from statemachines.controller.calls import Await, Calls, call
+from statemachines.controller.calls import Calls, call
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.partition_state_machine import OFFLINE
@@ -128,7 +128,7 @@ class DeletingZkClient(ZkClientReadingVariables):
         say(f"it deletes {path}")
         if path == TOPIC_PATH and self.cluster.topic_modified:
             self.cluster.topic_modified = False
-        return (*ControllerZkClient.delete(self, (path,)), Await(ChangeDone()))
+        return (*ControllerZkClient.delete(self, (path,)), ChangeDone())
 
     def delete_topic_configs(self, topics: Sequence[TopicName]) -> Calls:
         """There is no configuration to delete."""

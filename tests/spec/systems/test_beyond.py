@@ -24,10 +24,10 @@ from spec.systems.reassignment import Reassignment
 from spec.systems.topic_deletion import TopicDeletion
 from spec.testing import Violation, as_state_machine
 from statemachines.broker.replica_manager import NO_FAILURES, LogFailure
-from statemachines.controller.calls import Call, Calls
+from statemachines.controller.calls import Calls
 from statemachines.controller.control_responses import ControlResponse, PartitionErrors
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.replica_state_machine import ReplicaStateMachine, ReplicaStep
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -40,7 +40,7 @@ from tests.spec.testing.running import failure_of
 class PassesOverTheThird(ReplicaStateMachine):
     """Replicas of a third partition are not taken offline."""
 
-    def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> ReplicaStep:
+    def handle_state_changes(self, replicas: Iterable[PartitionAndReplica], target: ReplicaState) -> Calls:
         some = [each for each in replicas if target is not OfflineReplica or each.topic_partition.partition < 2]
         return super().handle_state_changes(some, target)
 
@@ -54,8 +54,8 @@ class PartitionsPassedOver(Partitions[Any]):
 class LooksAtTwo(ControllerEventProcessor):
     """Of three target replicas, only two must be in sync."""
 
-    def _are_in_isr(self, states: Any, replicas: tuple[BrokerId, ...], following: Call) -> Calls:
-        return super()._are_in_isr(states, replicas[:2], following)
+    def _are_in_isr(self, states: Any, replicas: tuple[BrokerId, ...]) -> Calls:
+        return super()._are_in_isr(states, replicas[:2])
 
 
 class ReassignmentToTwo(Reassignment):

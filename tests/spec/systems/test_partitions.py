@@ -20,18 +20,19 @@ from spec.language import Specification, transition_invariant
 from spec.parts.requests import RequestsWithoutMetadata
 from spec.systems.cluster import ClusterState
 from spec.systems.partitions import Partitions
-from statemachines.controller.calls import Calls
+from statemachines.controller.calls import Await, Call, Calls
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import ZkBatch, ZkRequest
-from statemachines.controller.partition_state_machine import PREFERRED, REASSIGN, PartitionStateMachine, PartitionStep
+from statemachines.controller.kafka_zk_client import PartitionUpdate, ZkRequest
+from statemachines.controller.partition_state_machine import PREFERRED, REASSIGN, PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.state_change import ChangeDone
-from statemachines.controller.zk_state_machine import PartitionUpdate, StateChange
+from statemachines.controller.zk_state_machine import Answers
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.tables.partition import NonExistentPartition, OfflinePartition, PartitionState
 from statemachines.tables.replica import OfflineReplica, OnlineReplica, ReplicaDeletionIneligible, ReplicaState
-from statemachines.zookeeper.tree import ANY_VERSION, Code
+from statemachines.zookeeper.server import Multi
+from statemachines.zookeeper.tree import ANY_VERSION, Code, SetData
 from tests.tiers import long_unless
 
 PROPOSED: Mapping[str, Any] = {"clear_batch": True, "elect_if_created": True, "read_back_alteration": True}
@@ -125,18 +126,18 @@ class ElectsOutsideTheIsr(PartitionStateMachine):
         return update._replace(leader_and_isr=elected._replace(isr=others))
 
 
-class WritesOverAnything(PartitionStateMachine):
+class WritesOverAnything(ControllerEventProcessor):
     """It writes over any version."""
 
-    def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
-        if change.due is not ZkBatch.SetTopicPartitionStates:
-            return super().requests(change)
-        assert hasattr(change, "_replace")
-        anywhere = [
-            update._replace(leader_and_isr=update.leader_and_isr._replace(partition_epoch=ANY_VERSION))
-            for update in change.updates
-        ]
-        return super().requests(change._replace(updates=tuple(anywhere)))
+    def requests(self, awaits: Await | None) -> tuple[ZkRequest, ...]:
+        return tuple(map(anywhere, super().requests(awaits)))
+
+
+def anywhere(request: ZkRequest) -> ZkRequest:
+    if not isinstance(request, Multi):
+        return request._replace(version=ANY_VERSION) if isinstance(request, SetData) else request
+    check, write = request.operations
+    return Multi((check, write._replace(version=ANY_VERSION) if isinstance(write, SetData) else write))
 
 
 class LeadsAlone(PartitionStateMachine):
@@ -186,15 +187,15 @@ class TellsBeforeItWrites(PartitionStateMachine):
 class PermitsUnclean(PartitionStateMachine):
     """It elects from outside the ISR, whatever the configuration."""
 
-    def unclean_of(self, change: StateChange, responses: Any) -> Mapping[TopicName, bool | Code]:
-        return dict.fromkeys(super().unclean_of(change, responses), True)
+    def unclean_of(self, answers: Answers[TopicName]) -> Mapping[TopicName, bool | Code]:
+        return dict.fromkeys(super().unclean_of(answers), True)
 
 
 class StartsWithoutPartitions(PartitionStateMachine):
     """A controller that takes over sets no partition's state."""
 
-    def startup(self) -> PartitionStep:
-        return ChangeDone()
+    def startup(self) -> Calls:
+        return (ChangeDone(),)
 
 
 class DropsWhatIsOffline(PartitionStateMachine):
@@ -210,11 +211,11 @@ class DropsWhatIsOffline(PartitionStateMachine):
 class KnowsWhatIsNew(PartitionStateMachine):
     """A first leader is in the context before it has been written."""
 
-    def _initialize(self, *asked: Any) -> PartitionStep:
-        change = super()._initialize(*asked)
-        for update in () if isinstance(change, ChangeDone) else change.updates:
-            self.context.put_partition_leadership_info(update.partition, self.known(update.leader_and_isr))
-        return change
+    def _first(self, partition: TopicPartition) -> PartitionUpdate | None:
+        update = super()._first(partition)
+        if update is not None:
+            self.context.put_partition_leadership_info(partition, self.known(update.leader_and_isr))
+        return update
 
 
 class LeavesOnline(PartitionStateMachine):
@@ -228,8 +229,8 @@ class LeavesOnline(PartitionStateMachine):
 class ElectsNoOne(PartitionStateMachine):
     """An offline partition stays so."""
 
-    def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
-        return ChangeDone()
+    def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> Calls:
+        return (ChangeDone(),)
 
 
 class ForgetsWhatItWrote(PartitionStateMachine):
@@ -266,17 +267,14 @@ class LastMemberLeaves(ReplicaStateMachine):
 class RemovesInTheSameEpoch(ReplicaStateMachine):
     """The leader epoch is not incremented when a replica leaves the ISR."""
 
-    def requests(self, change: StateChange) -> tuple[ZkRequest, ...]:
-        if change.due is not ZkBatch.SetTopicPartitionStates:
-            return super().requests(change)
-        assert hasattr(change, "_replace")
+    def set_topic_partition_states_raw(self, updates: Iterable[PartitionUpdate], following: Call) -> Calls:
         same = [
             update._replace(
                 leader_and_isr=update.leader_and_isr._replace(leader_epoch=update.leader_and_isr.leader_epoch - 1)
             )
-            for update in change.updates
+            for update in updates
         ]
-        return super().requests(change._replace(updates=tuple(same)))
+        return super().set_topic_partition_states_raw(same, following)
 
 
 class CallsItIneligible(ReplicaStateMachine):

@@ -20,7 +20,7 @@ from spec.systems.topic_deletion import DeletingZkClient, TopicDeletion
 from statemachines.controller.calls import Calls, call
 from statemachines.controller.control_responses import PartitionErrors
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.partition_state_machine import OFFLINE, PartitionStateMachine, PartitionStep
+from statemachines.controller.partition_state_machine import OFFLINE, PartitionStateMachine
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicName
 from statemachines.tables.partition import NewPartition, OfflinePartition, OnlinePartition
@@ -101,7 +101,7 @@ class ForgetsToResume(ControllerEventProcessor):
 class ElectsForAll(PartitionStateMachine):
     """It also elects leaders for topics queued for deletion."""
 
-    def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> PartitionStep:
+    def trigger_online_partition_state_change(self, topic: TopicName | None = None) -> Calls:
         wanted = self.context.partitions_in_states({NewPartition, OfflinePartition}, topic)
         return self.handle_state_changes(wanted, OnlinePartition, OFFLINE)
 

@@ -12,14 +12,14 @@ from election.brokers import InvalidBrokers
 from statemachines.broker.alter_partition_manager import AlterPartitionManager
 from statemachines.broker.hosted_partition import CommittedPartitionState, HostedPartition, PendingPartitionChange
 from statemachines.controller.alter_partition import (
-    AlteredPartitions,
     AlterPartitionOutcome,
-    AlterPartitionProcessor,
     AlterPartitionRequest,
     AlterPartitionResponse,
 )
+from statemachines.controller.calls import call
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.kafka_zk_client import retry_requests_until_connected
+from statemachines.controller.event_driver import carry_out
+from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import TopicPartition
@@ -363,16 +363,14 @@ class Altering:
         self.cluster = Cluster((1, 2, 3))
         for partition in (T0, T1):
             self.cluster.lead(partition, 1, (1, 2), 3, replicas=(1, 2, 3))
-        self.processor = AlterPartitionProcessor(self.cluster.context, self.cluster.batch)
+        cluster = self.cluster
+        self.controller = ControllerEventProcessor(cluster.partitions, cluster.replicas, cluster.batch)
 
     def alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         """Handle a request of broker 1."""
-        step = self.processor.process_alter_partition(request._replace(brokerId=1, brokerEpoch=101))
-        while not isinstance(step, AlteredPartitions):
-            requests = self.processor.requests(step)
-            answers = retry_requests_until_connected(self.cluster.zookeeper, None, requests)
-            step = self.processor.answered(step, answers)
-        return step.response
+        event = call(self.controller.process_alter_partition, request._replace(brokerId=1, brokerEpoch=101))
+        response: AlterPartitionResponse = carry_out(self.controller, event, self.cluster.zookeeper, None).answer
+        return response
 
 
 @given(st.lists(st.tuples(st.sampled_from([2, 3]), st.booleans(), st.integers(0, 2), st.booleans()), max_size=8))

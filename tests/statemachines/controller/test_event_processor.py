@@ -9,6 +9,7 @@ import pytest
 from election.brokers import InvalidBrokers
 from spec.kafka.controller_beside import ControllerBeside
 from statemachines.controller.alter_partition import AlterPartitionData, AlterPartitionRequest
+from statemachines.controller.calls import call
 from statemachines.messages.leader_and_isr import LeaderRecoveryState
 from statemachines.messages.topic_partition import TopicPartition
 from tests.transcripts.commands import command_of
@@ -49,8 +50,8 @@ def test_a_partition_occurs_once_in_a_request() -> None:
     data = AlterPartitionData(T0, 0, (1,), LeaderRecoveryState.RECOVERED, 0)
     controller = after("create t 1,2")
     with pytest.raises(ValueError, match="t-0 occurs twice in a request"):
-        controller.processor.alter_partition_processor.process_alter_partition(
-            AlterPartitionRequest(1, 0, (data, data))
+        controller.processor.process(
+            call(controller.processor.process_alter_partition, AlterPartitionRequest(1, 0, (data, data)))
         )
 
 

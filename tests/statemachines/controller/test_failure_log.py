@@ -48,9 +48,9 @@ def context() -> ControllerContext:
 def go_online(partitions: PartitionStateMachine, replicas: ReplicaStateMachine) -> None:
     """Bring a partition and a replica that do not exist online at once; the call returns nothing, as in Kafka."""
     partitions.context.put_partition_state(PARTITION, NonExistentPartition)
-    assert partitions.handle_state_changes([PARTITION], OnlinePartition, OFFLINE) == ChangeDone()
+    assert partitions.handle_state_changes([PARTITION], OnlinePartition, OFFLINE) == (ChangeDone(),)
     replicas.context.put_replica_state(REPLICA, NonExistentReplica)
-    assert replicas.handle_state_changes([REPLICA], OnlineReplica) == ChangeDone()
+    assert replicas.handle_state_changes([REPLICA], OnlineReplica) == (ChangeDone(),)
 
 
 def test_a_controller_logs_an_illegal_change(context: ControllerContext, caplog: pytest.LogCaptureFixture) -> None:

@@ -12,20 +12,21 @@ from typing import Any
 
 import pytest
 
+from spec.kafka.state_machines_beside import MachineDriver
+from statemachines.controller.calls import Await, Calls, EventWaiting, then
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
-from statemachines.controller.kafka_zk_client import retry_requests_until_connected
+from statemachines.controller.kafka_zk_client import StateRequests, retry_requests_until_connected
 from statemachines.controller.partition_state_machine import (
     OFFLINE,
     UNCLEAN_OFFLINE,
     PartitionLeaderElectionStrategy,
-    PartitionStateChange,
     PartitionStateMachine,
 )
-from statemachines.controller.replica_state_machine import ReplicaStateChange, ReplicaStateMachine
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, RequestsNotSent
-from statemachines.controller.state_change import ChangeDone, FailedStateChange, StateChangeFailure
+from statemachines.controller.state_change import ChangeDone, EventDone, FailedStateChange, StateChangeFailure
 from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -61,11 +62,12 @@ class Machines:
         self.context = ControllerContext()
         self.context.add_live_brokers({1: 101, 2: 102})
         self.log: list[FailedStateChange] = []
-        self.done = ChangeDone()
+        self.results: Any = None
         design = ControlDesign(release)
         self.batch = ControllerBrokerRequestBatch(9, self.context, send, design=design)
         self.partitions = PartitionStateMachine(self.context, self.batch, design, self.log.append)
         self.replicas = ReplicaStateMachine(self.context, self.batch, design, self.log.append)
+        self.driver = MachineDriver(self.partitions, self.replicas, self.batch)
         led = LeaderAndIsr(1, 0, (1, 2))
         for partition in (T0, T1):
             path = ""
@@ -81,18 +83,28 @@ class Machines:
             for broker in (1, 2):
                 self.context.put_replica_state(on(partition, broker), OnlineReplica)
 
-    def finish(self, machine: Any, change: Any, before: Mapping[int, Callable[[], object]] | None = None) -> int:
-        """Carry out the rest of a change, stored before each batch; how many batches it had."""
-        batches = 0
-        while not isinstance(change, ChangeDone):
+    def begin(self, calls: Calls) -> EventWaiting | EventDone:
+        """Begin a change."""
+        step = self.driver.go_on(EventWaiting(calls=(*calls, then(self.driver.reply))))
+        self.results = step.answer
+        return step
+
+    def finish(self, calls: Calls, before: Mapping[int, Callable[[], object]] | None = None) -> int:
+        """Carry out a change, stored before each batch; how many batches it had."""
+        batches, step = 0, self.begin(calls)
+        while isinstance(step, EventWaiting):
             (before or {}).get(batches, lambda: None)()
-            stored = pickle.loads(pickle.dumps(change))
-            assert (stored, hash(stored)) == (change, hash(change))
-            other = type(machine)(self.context, self.batch, self.batch.design, self.log.append)
-            responses = retry_requests_until_connected(self.zookeeper, None, other.requests(stored))
-            change = other.answered(stored, responses)
+            stored = pickle.loads(pickle.dumps(step))
+            assert (stored, hash(stored)) == (step, hash(step))
+            other = MachineDriver(
+                PartitionStateMachine(self.context, self.batch, self.batch.design, self.log.append),
+                ReplicaStateMachine(self.context, self.batch, self.batch.design, self.log.append),
+                self.batch,
+            )
+            responses = retry_requests_until_connected(self.zookeeper, None, other.requests(stored.awaits))
+            step = other.answered(stored, responses)
             batches += 1
-        self.done = change
+        self.results = step.answer
         return batches
 
 
@@ -101,10 +113,10 @@ def test_every_change_of_a_partition_is_that_of_the_table(state: PartitionState,
     """A row takes effect; another pair is logged and changes nothing, and other partitions continue."""
     machines = Machines()
     machines.context.put_partition_state(T0, state)
-    change = machines.partitions.handle_state_changes([T0, T1], target, OFFLINE)
+    change = machines.begin(machines.partitions.handle_state_changes([T0, T1], target, OFFLINE))
     failed = FailedStateChange(T0, state, target, StateChangeFailure.InvalidTransition)
     assert (failed not in machines.log) is PARTITION.allows(state, target)
-    if isinstance(change, ChangeDone):
+    if isinstance(change, EventDone):
         assert machines.context.partition_state(T0) is (target if PARTITION.allows(state, target) else state)
 
 
@@ -115,11 +127,11 @@ def test_every_change_of_a_replica_is_that_of_the_table(
     """A row of the release takes effect."""
     machines = Machines(release)
     machines.context.put_replica_state(on(T0, 2), state)
-    change = machines.replicas.handle_state_changes([on(T0, 2), on(T1, 2)], target)
+    change = machines.begin(machines.replicas.handle_state_changes([on(T0, 2), on(T1, 2)], target))
     allowed = REPLICA.at(release).allows(state, target)
     failed = FailedStateChange(on(T0, 2), state, target, StateChangeFailure.InvalidTransition)
     assert (failed not in machines.log) is allowed
-    if isinstance(change, ChangeDone):
+    if isinstance(change, EventDone):
         assert machines.context.replica_state(on(T0, 2)) is (target if allowed else state)
 
 
@@ -129,14 +141,10 @@ def test_a_change_is_a_value() -> None:
     machines.context.remove_live_brokers([1])
     machines.context.put_partition_state(T0, OfflinePartition)
     election = machines.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE)
-    assert isinstance(election, PartitionStateChange)
-    with pytest.raises(ValueError, match="GetTopicPartitionStates: 1 requests have 0 answers"):
-        machines.partitions.answered(election, [])
-    assert machines.finish(machines.partitions, election) == 2
+    assert machines.finish(election) == 2
     assert machines.context.partition_state(T0) is OnlinePartition
     removal = machines.replicas.handle_state_changes([on(T0, 1), on(T1, 2)], OfflineReplica)
-    assert isinstance(removal, ReplicaStateChange)
-    assert machines.finish(machines.replicas, removal) == 3
+    assert machines.finish(removal) == 3
     assert machines.context.replica_state(on(T1, 2)) is OfflineReplica
 
 
@@ -150,7 +158,7 @@ def test_until_1_0_an_isr_is_sent_that_was_not_written(release: str, version: in
     machines.context.remove_live_brokers([2])
     change = machines.replicas.handle_state_changes([on(T0, 2)], OfflineReplica)
     gone = {1: lambda: machines.zookeeper.delete(None, topic_partition_state_path(T0))}
-    machines.finish(machines.replicas, change, gone)
+    machines.finish(change, gone)
     known = machines.context.leadership_of(T0)
     assert known is not None
     assert (known.leader_and_isr.partition_epoch, to) == (version, sent)
@@ -170,10 +178,10 @@ def test_a_failure_that_repeats_is_recorded_once() -> None:
     leader_writes(T0, (1,))
     change = machines.partitions.handle_state_changes([T0, T1], OnlinePartition, OFFLINE)
     conflicts = {batch: lambda: leader_writes(T1, (1, 2)) for batch in (2, 5)}
-    assert machines.finish(machines.partitions, change, conflicts) == 9
+    assert machines.finish(change, conflicts) == 9
     assert [failed.cause for failed in machines.log] == [StateChangeFailure.NoLeaderElected] * 3
-    assert machines.done.results[0] == (T0, StateChangeFailure.NoLeaderElected)
-    assert [partition for partition, _ in machines.done.results] == [T0, T1]
+    assert machines.results[0] == (T0, StateChangeFailure.NoLeaderElected)
+    assert [partition for partition, _ in machines.results] == [T0, T1]
 
 
 def test_an_unclean_election_need_not_be_counted() -> None:
@@ -183,7 +191,7 @@ def test_an_unclean_election_need_not_be_counted() -> None:
     machines.context.update_partition_full_replica_assignment(T0, ReplicaAssignment((1, 2, 3)))
     machines.context.put_partition_state(T0, OfflinePartition)
     election = machines.partitions.handle_state_changes([T0], OnlinePartition, UNCLEAN_OFFLINE)
-    machines.finish(machines.partitions, election)
+    machines.finish(election)
     assert machines.context.partition_state(T0) is OnlinePartition
 
 
@@ -196,18 +204,18 @@ def test_requests_that_cannot_be_sent_fail_the_whole_change() -> None:
     machines = Machines(send=send)
     machines.context.remove_live_brokers([1])
     machines.context.put_partition_state(T0, OfflinePartition)
-    machines.finish(machines.partitions, machines.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE))
-    assert machines.done == ChangeDone(((T0, StateChangeFailure.RequestsNotSent),))
+    machines.finish(machines.partitions.handle_state_changes([T0], OnlinePartition, OFFLINE))
+    assert machines.results == ((T0, StateChangeFailure.RequestsNotSent),)
     assert machines.context.partition_state(T0) is OnlinePartition
     refused = machines.partitions.handle_state_changes([T0, T1], NewPartition)
-    assert refused == ChangeDone(((T0, StateChangeFailure.BatchNotEmpty), (T1, StateChangeFailure.BatchNotEmpty)))
-    assert machines.replicas.handle_state_changes([on(T0, 2)], OnlineReplica) == ChangeDone()
+    assert refused == (ChangeDone(((T0, StateChangeFailure.BatchNotEmpty), (T1, StateChangeFailure.BatchNotEmpty))),)
+    assert machines.replicas.handle_state_changes([on(T0, 2)], OnlineReplica) == (ChangeDone(),)
     assert machines.log == [
         FailedStateChange(None, None, OnlinePartition, StateChangeFailure.RequestsNotSent),
         FailedStateChange(None, None, NewPartition, StateChangeFailure.BatchNotEmpty),
         FailedStateChange(None, None, OnlineReplica, StateChangeFailure.BatchNotEmpty),
     ]
-    assert machines.partitions.handle_state_changes([], NonExistentPartition) == ChangeDone()
+    assert machines.partitions.handle_state_changes([], NonExistentPartition) == (ChangeDone(),)
 
 
 @rows("release, triggered", [("2.2", [T0, T1]), ("2.3", [])])
@@ -220,8 +228,9 @@ def test_until_2_2_a_trigger_of_a_topic_covers_all_partitions_with_a_state(
         machines.context.put_partition_state(partition, OfflinePartition)
     machines.context.remove_topic("t")
     for topic, expected in (("t", triggered), (None, [T0, T1])):
-        change = machines.partitions.trigger_online_partition_state_change(topic)
-        assert list(getattr(change, "asking", ())) == expected
+        (first,) = machines.partitions.trigger_online_partition_state_change(topic)
+        asking = first.what.partitions if isinstance(first, Await) and isinstance(first.what, StateRequests) else ()
+        assert list(asking) == expected
 
 
 PARTITIONS: list[tuple[Any, Any, Any, str]] = [
