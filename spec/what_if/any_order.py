@@ -263,15 +263,15 @@ def system_of(situation: Situation, release: str, bounds: PlanBounds | None = No
     }
     if situation.moves:
         own = {"reassignment_requests": 1, "initial_replicas": min(situation.replicas, 3)}
-    cls: Any = type(of.__name__, (of,), {"situation": situation})
-    subject: EventPlan[Any] = cls(
+    subject: EventPlan[Any] = of(
+        situation=situation,
         brokers=situation.brokers,
         max_crashes=kinds[Crash] + kinds[Shutdown] or min(1, kinds[Return]),  # otherwise no broker starts or dies
         controller_changes=kinds[AnotherController],
         unclean=situation.unclean,
         **own,
         **(PlanBounds.of(situation) if bounds is None else bounds)._asdict(),
-        **valuation(cls.releases, release),
+        **valuation(of.releases, release),
     )
     return subject
 

@@ -8,20 +8,20 @@ after all events.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, ClassVar, Final
 
 from typing_extensions import TypeVar
 
 from election.ids import BrokerId
-from spec.language import Size, Total, action, initial, integers, invariant, require, sometimes, variable
+from spec.language import Size, Total, action, constant, initial, integers, invariant, require, sometimes, variable
 from spec.systems.cluster import TOPIC, TOPIC_PATH, ClusterSpec, ClusterState
 from spec.what_if.events import ClusterEvent, Crash, Return, Shutdown
 from spec.what_if.situations import PARTITION, Situation
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
-from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import (
     TopicPartitionState,
     topic_partition_path,
@@ -45,6 +45,10 @@ class PlannedCluster(ClusterState):
 
 
 P = TypeVar("P", bound=PlannedCluster, default=PlannedCluster)
+
+
+AT_REST: Final = Situation(replicas=1, leader=0, isr=(0,), live=frozenset({0}), events=(), min_isr=1, unclean=False)
+"""A partition with one replica, to which nothing happens."""
 
 
 class ExploredCluster:
@@ -77,40 +81,13 @@ class ExploredCluster:
         """Elect another controller; the present one does not know it yet."""
         ClusterSpec.elect_another_controller(self.system, self.s)
 
-    def shut_down(self, broker: BrokerId, attempts: int) -> None:
-        """Not supported."""
-        raise NotImplementedError
-
-    def reassign(self, targets: Mapping[TopicPartition, tuple[BrokerId, ...]]) -> None:
-        """Not supported."""
-        raise NotImplementedError
-
-    def elect(self, partitions: Iterable[TopicPartition]) -> None:
-        """Not supported."""
-        raise NotImplementedError
-
-    def rebalance(self) -> None:
-        """Not supported: it depends on partitions that are not explored with this one."""
-        raise NotImplementedError
-
-    def create_topic(self, name: TopicName, *, partitions: int, replication_factor: int) -> None:
-        """Not supported: only existing partitions are explored."""
-        raise NotImplementedError
-
-    def allow_unclean(self, topic: TopicName | None) -> None:
-        """Not supported: a situation says from the start whether they are permitted."""
-        raise NotImplementedError
-
 
 class EventPlan(ClusterSpec[P]):
-    """A cluster with a controller and planned events of brokers, in any order.
+    """A cluster with a controller and planned events of brokers, in any order."""
 
-    There is a subclass for each situation: `situation` is a class variable.
-    """
-
-    situation: ClassVar[Situation]
-    explored: ClassVar[type[ExploredCluster]] = ExploredCluster
-    """The class of the events' target."""
+    situation: Situation = constant(AT_REST, "The partition as it is at first, and its planned events.")
+    explored: ClassVar[type[Any]] = ExploredCluster
+    """The class of the events' target. It has what the planned events need; `situations` refuses other events."""
     rules: ClassVar[tuple[str, ...]] = ()
     """The invariants that hold in every release. An invariant that a release's bug breaks is not among them: the
     effects of the bug are outcomes, and are reported as outcomes."""

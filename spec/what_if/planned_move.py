@@ -20,15 +20,10 @@ from spec.systems.cluster import TOPIC_PATH
 from spec.systems.reassignment import PARTITION, ReassignedCluster, Reassignment, by_node
 from spec.what_if.plan import EventPlan, ExploredCluster, PlannedCluster
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import REASSIGN_PARTITIONS, TopicAssignment
 from statemachines.zookeeper.tree import Node
-
-ELECTED: Final = LeaderAndIsr(NO_LEADER, 0, ())
-"""It stands for any leader and ISR of an election's result."""
-
 
 RULES: Final = (
     *("leader_in_isr", "leader_epoch_monotone", "one_leader_per_epoch", "presumed_leader_legit", "clean_election"),

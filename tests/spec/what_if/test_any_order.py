@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 
@@ -13,7 +13,7 @@ from election.ids import BrokerId, LeaderEpoch
 from spec.atlas.instances import instances
 from spec.by_release import valuation
 from spec.checking import Result, check
-from spec.language import Size, Total, action, initial, require, sometimes, variable
+from spec.language import Size, Total, action, constant, initial, require, sometimes, variable
 from spec.language.errors import SpecificationError, UsageError
 from spec.systems.cluster import TOPIC, Role
 from spec.what_if.any_order import (
@@ -198,7 +198,7 @@ def test_different_partitions_are_explored_separately(one: KnownCluster, other: 
 class Apart(EventsInAnyOrder):
     """The same with the brokers' own ids, in another order than that of the assignment."""
 
-    order: tuple[int, ...]
+    order: tuple[int, ...] = constant((), "The ids of the brokers, by place.")
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
@@ -234,8 +234,7 @@ def renamed(
         target=tuple(order[each] for each in situation.target),
     )
     one = system_of(situation, release, WIDE)
-    cls: Any = type(apart.__name__, (apart,), {"situation": other, "order": order})
-    return one, cls(**one.valuation)
+    return one, apart(**{**one.valuation, "situation": other, "order": order})
 
 
 @pytest.mark.long
@@ -272,8 +271,7 @@ def test_broker_ids_decide_only_the_first_event(
 class Whole(EventsInAnyOrder):
     """A whole cluster: all of its brokers, and at least two partitions; the question is about the first."""
 
-    kept: tuple[tuple[int, ...], ...]
-    """The replicas of each partition, all in sync and led by the first."""
+    kept: tuple[tuple[int, ...], ...] = constant((), "Each partition's replicas, all in sync and led by the first.")
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
@@ -317,10 +315,9 @@ def test_other_partitions_do_not_matter(
     alone = Situation(2, 0, (0, 1), frozenset({0, 1}), own, 2, False)
     beside = alone._replace(live=frozenset({0, 1, 2}), events=events)
     within = system_of(beside._replace(replicas=3), release, WIDE)
-    cls: Any = type("Whole", (Whole,), {"situation": beside, "kept": ((0, 1), *others)})
-    assert in_full(system_of(alone, release, WIDE)) == in_full(
-        cls(**{**within.valuation, "partitions": 1 + len(others)})
-    )
+    kept = ((0, 1), *others)
+    whole = Whole(**{**within.valuation, "situation": beside, "partitions": len(kept), "kept": kept})
+    assert in_full(system_of(alone, release, WIDE)) == in_full(whole)
 
 
 @rows(
@@ -502,8 +499,7 @@ def explored_as(faulty: type[EventPlan[Any]]) -> Callable[..., Result]:
     """Return the result of a faulty system in the same situation."""
 
     def explore(subject: EventPlan[Any], **options: Any) -> Result:
-        cls: Any = type("Faulty", (faulty,), {"situation": subject.situation})
-        return check(cls(**subject.valuation), engine="reference", **options)
+        return check(faulty(**subject.valuation), engine="reference", **options)
 
     return explore
 
@@ -601,10 +597,9 @@ def test_slow_queues_add_no_outcomes(begun: PartitionStatus, events: tuple[Clust
     """The same properties break; a path to them may be longer by the deliveries."""
     [situation] = situations(cluster(begun, min_isr=2), events, release)
     system = system_of(situation, release, PlanBounds(9, 3))
-    cls: Any = type("WithSlowQueues", (WithSlowQueues,), {"situation": situation})
     at_once, later = (
         check(each, properties=list(HEALTH_BY_PROPERTY), keep_going=True)
-        for each in (system, cls(**system.valuation))
+        for each in (system, WithSlowQueues(**system.valuation))
     )
     assert later.distinct_states > at_once.distinct_states
     verdicts = [[(each.name, each.verdict) for each in result.properties] for result in (at_once, later)]
@@ -749,7 +744,7 @@ def test_partitions_that_move_in_the_same_way_share_a_situation() -> None:
 class MoveApart(PlannedMove):
     """The same with the brokers' own ids, in another order than that of their places."""
 
-    order: tuple[int, ...]
+    order: tuple[int, ...] = constant((), "The ids of the brokers, by place.")
 
     @property
     def assignments(self) -> Mapping[TopicPartition, ReplicaAssignment]:
@@ -778,7 +773,7 @@ def test_broker_ids_do_not_matter_for_a_move(
 class Ends(PlannedMove):
     """A cluster with a given final state."""
 
-    end: ClassVar[tuple[ReplicaAssignment, int | None, frozenset[int]]]
+    end: tuple[Any, ...] = constant((), "The assignment, the leader and the ISR.")
 
     @sometimes(where=PlannedMove.at_rest)
     def ends_so(self, s: MovingCluster) -> bool:
@@ -822,8 +817,7 @@ def test_one_order_is_among_any_order(begun: PartitionStatus, events: tuple[Clus
             None if after.leader is None else place[after.leader],
             frozenset(place[broker] for broker in after.isr),
         )
-        cls: Any = type("Ends", (Ends,), {"situation": situation, "end": end})
-        result = check(cls(**system.valuation), properties=["ends_so"])
+        result = check(Ends(**system.valuation, end=end), properties=["ends_so"])
         assert {"ends_so": "witnessed"}.items() <= {each.name: each.verdict for each in result.properties}.items(), (
             order
         )
