@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from election.ids import BrokerId, LeaderEpoch
+from election.ids import BrokerId
 from spec.language.errors import UsageError
 from spec.what_if.events import ClusterEvent
 from spec.what_if.known_cluster import KnownCluster, PartitionStatus
-from statemachines.broker.broker import Broker
-from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.cluster import Cluster, NotSettled
+from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.topic_partition import TopicName, TopicPartition
@@ -33,7 +32,7 @@ from statemachines.messages.zk_data import (
     topic_path,
 )
 from statemachines.releases import RELEASES
-from statemachines.zookeeper.tree import ZkPath, ZkVersion, add_nodes
+from statemachines.zookeeper.tree import ZkPath, add_nodes
 
 
 class RunningCluster(Cluster):
@@ -62,7 +61,6 @@ class RunningCluster(Cluster):
             self.hold_fetches(broker, *partitions)
         self._lay_out(cluster)
         self.settle()
-        self._put_back_epochs(cluster)
 
     def undergo(self, event: ClusterEvent) -> None:
         """Let an event happen, and the cluster come to rest.
@@ -110,7 +108,7 @@ class RunningCluster(Cluster):
             create(None, topic_partitions_path(topic))
             if topic in cluster.unclean:
                 create(None, topic_config_path(topic), TopicConfig(cluster.unclean[topic]))
-            self._lay_out_states(partitions)
+            self._lay_out_states(partitions, cluster)
         for topic in sorted(cluster.deletion_queued):
             create(None, delete_topics_topic_path(topic))
         if cluster.reassigning:
@@ -118,48 +116,20 @@ class RunningCluster(Cluster):
         for broker in cluster.live:
             self.brokers[broker].metadata_cache.state.alive_brokers = cluster.live
 
-    def _lay_out_states(self, partitions: Mapping[TopicPartition, PartitionStatus]) -> None:
-        """Create the nodes of partitions that have a state."""
+    def _lay_out_states(self, partitions: Mapping[TopicPartition, PartitionStatus], cluster: KnownCluster) -> None:
+        """Create the nodes of partitions that have a state.
+
+        The described controller was elected long ago, this one takes over now. Since 2.3 a takeover takes dead
+        replicas out of ISRs once more, even the last one of an ISR, which stays there, in the next leader epoch. So
+        such a partition begins in the epoch before.
+        """
+        removes = len(cluster.live) > 0 and ControlDesign(self.release).offline_on_failover
         data: dict[ZkPath, Any] = {}
         for partition, status in partitions.items():
             if status.has_state:
                 leader = NO_LEADER if status.leader is None else status.leader
-                state = LeaderAndIsr(leader, status.leader_epoch, status.isr)
+                is_rewritten = removes and len(status.isr) == 1 and cluster.live.isdisjoint(status.isr)
+                state = LeaderAndIsr(leader, status.leader_epoch - is_rewritten, status.isr)
                 data[topic_partition_path(partition)] = None
                 data[topic_partition_state_path(partition)] = TopicPartitionState.encode(state, 0)
         add_nodes(self.zookeeper.state.nodes, data)
-
-    def _put_back_epochs(self, cluster: KnownCluster) -> None:
-        """Restore the leader epochs of partitions that were rewritten unchanged.
-
-        The described controller was elected long ago, this one takes over now. Since 2.3 a takeover once more removes
-        dead replicas from ISRs, including the last one of an ISR, which stays there in the next epoch.
-        """
-        if self.controller is None:
-            return
-        context = self.controllers[self.controller].context
-        for partition, now in self.partitions().items():
-            then = cluster.partitions[partition]
-            leader = then.leader if then.leader in cluster.live else None
-            known = context.leadership_of(partition)
-            if known is None or now.leader_epoch == then.leader_epoch:
-                continue
-            if (now.assignment, now.leader, now.isr) == (then.assignment, leader, then.isr):
-                path = topic_partition_state_path(partition)
-                state = known.leader_and_isr._replace(leader_epoch=then.leader_epoch, partition_epoch=0)
-                written = self.zookeeper.get(None, path)[0]._replace(leader_and_isr=state)
-                version = self.zookeeper.set(None, path, written).version
-                leadership = known._replace(leader_and_isr=state._replace(partition_epoch=version))
-                context.put_partition_leadership_info(partition, leadership)
-                for broker in now.assignment.replicas:
-                    self._put_back_epoch_at(self.brokers[broker], partition, then.leader_epoch, version)
-
-    @staticmethod
-    def _put_back_epoch_at(broker: Broker, partition: TopicPartition, epoch: LeaderEpoch, version: ZkVersion) -> None:
-        """Restore a leader epoch in a broker's memory."""
-        hosted, plane = broker.replica_manager.state.all_partitions, broker.data_plane
-        if partition in hosted:
-            hosted[partition] = hosted[partition]._replace(leader_epoch=epoch, partition_epoch=version)
-            plane.partitions[partition] = plane.partitions[partition]._replace(log=UnifiedLog())
-        if partition in plane.fetching:
-            plane.fetching[partition] = plane.fetching[partition]._replace(leader_epoch=epoch)
