@@ -94,7 +94,7 @@ class RunningCluster(Cluster):
     # The layout.
 
     def _lay_out(self, cluster: KnownCluster) -> None:
-        """Create the nodes of a cluster, and the brokers' knowledge of each other."""
+        """Create the nodes of a cluster."""
         create, elected = self.zookeeper.create, cluster.controller is not None
         self.zookeeper.set(
             None, CONTROLLER_EPOCH, cluster.controller_epoch - elected
@@ -113,8 +113,6 @@ class RunningCluster(Cluster):
             create(None, delete_topics_topic_path(topic))
         if cluster.reassigning:
             create(None, REASSIGN_PARTITIONS, tuple(cluster.reassigning.items()))
-        for broker in cluster.live:
-            self.brokers[broker].metadata_cache.state.alive_brokers = cluster.live
 
     def _lay_out_states(self, partitions: Mapping[TopicPartition, PartitionStatus], cluster: KnownCluster) -> None:
         """Create the nodes of partitions that have a state.
