@@ -19,14 +19,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from election.ids import BrokerId
 from statemachines.controller.calls import Call
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.design import BROKER_IDS
+from statemachines.controller.event_driver import ChangeHandlers
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest
 from statemachines.controller.threads import Threads
-from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import (
     DELETE_TOPICS,
     ISR_CHANGE_NOTIFICATION,
@@ -62,8 +62,8 @@ REGISTERING: Final = frozenset(
 """The events that register the handler of such a node when they read it; others only read."""
 
 
-class RegisteredHandlers:
-    """The handlers that a controller has registered.
+class RegisteredHandlers(ChangeHandlers):
+    """The handlers that a controller has registered, and their events.
 
     Args:
         context: the controller's context; each of its topics has a handler.
@@ -71,47 +71,8 @@ class RegisteredHandlers:
     """
 
     def __init__(self, context: ControllerContext, threads: Threads) -> None:
+        super().__init__(are_listeners=threads is not Threads.barrier)
         self._context = context
-        self.are_listeners = threads is not Threads.barrier
-        """Whether listeners of ZkClient take their place."""
-        self._registered: set[ZkPath] = set()
-        self._muted: set[TopicName] = set()
-        self._isrs: dict[ZkPath, tuple[TopicPartition, tuple[BrokerId, ...]]] = {}
-
-    # Registration.
-
-    def register(self, path: ZkPath) -> None:
-        """Register a handler of changes of the children of this node, or, for one in `OF_NODES`, of its creation."""
-        self._registered.add(path)
-
-    def unregister(self, path: ZkPath) -> None:
-        """Remove that handler."""
-        self._registered.discard(path)
-
-    def unregister_partition_modifications(self) -> None:
-        """Remove the handlers of topics, until the context has topics again."""
-        self._muted.clear()
-
-    def unregister_isrs(self) -> None:
-        """Remove the handlers of partitions' states."""
-        self._isrs.clear()
-
-    def mute_partition_modifications(self, topic: TopicName) -> None:
-        """Ignore a topic that is about to be deleted."""
-        self._muted.add(topic)
-
-    def watch_isr(self, partition: TopicPartition, target: tuple[BrokerId, ...] = ()) -> None:
-        """Watch the state of a partition that moves, whose leader writes its ISR itself.
-
-        Until 1.0 the events hold the replicas to which it moves now. [PartitionReassignmentIsrChangeListener]
-        """
-        self._isrs[topic_partition_state_path(partition)] = (partition, target)
-
-    def unwatch_isr(self, partition: TopicPartition) -> None:
-        """Stop watching: the partition no longer moves."""
-        self._isrs.pop(topic_partition_state_path(partition), None)
-
-    # Watches and events.
 
     def watched(self, request: ZkRequest, event: str) -> ZkRequest:
         """A request as it is sent: with a watch if its node has a handler.
@@ -120,17 +81,17 @@ class RegisteredHandlers:
             request: a request of an event's handler.
             event: the name of that handler, which may register others.
         """
-        if isinstance(request, GetData) and request.path in self._isrs:
+        if isinstance(request, GetData) and request.path in self.isrs:
             return request._replace(watch=True)
         if isinstance(request, Exists) and request.path in OF_NODES:
             if event in REGISTERING:
-                self.register(request.path)
-            return request._replace(watch=request.path in self._registered)
+                self.registered.add(request.path)
+            return request._replace(watch=request.path in self.registered)
         return request
 
     def watched_paths(self) -> tuple[ZkPath, ...]:
         """The nodes whose watch ZkClient sets again for a listener, whether they exist or not."""
-        return (*self._isrs, *(path for path in OF_NODES if path in self._registered))
+        return (*self.isrs, *(path for path in OF_NODES if path in self.registered))
 
     @staticmethod
     def read_for(event: Call) -> ZkRequest:
@@ -145,20 +106,20 @@ class RegisteredHandlers:
 
     def event_of(self, watch_event: Event) -> Call | None:
         """The controller's event for a watch event; None if there is no handler."""
-        self._muted &= self._context.state.all_topics
+        self.muted &= self._context.state.all_topics
         path, created = watch_event.path, watch_event.type is EventType.NodeCreated
         changed = watch_event.type is EventType.NodeDataChanged
         if self.are_listeners:
             created = changed = created or changed
-        if watch_event.type is EventType.NodeChildrenChanged and path in self._registered:
+        if watch_event.type is EventType.NodeChildrenChanged and path in self.registered:
             return Call(OF_CHILDREN[path])
-        if created and path in self._registered and path in OF_NODES:
+        if created and path in self.registered and path in OF_NODES:
             return Call(OF_NODES[path])
-        if changed and path in self._isrs:
-            partition, target = self._isrs[path]
+        if changed and path in self.isrs:
+            partition, target = self.isrs[path]
             holds = (partition, target) if self.are_listeners else (partition,)
             return Call(_Its.process_partition_reassignment_isr_change.__name__, holds)
         topic = path.removeprefix(f"{TOPICS}/")
-        if changed and path.startswith(f"{TOPICS}/") and topic in self._context.state.all_topics - self._muted:
+        if changed and path.startswith(f"{TOPICS}/") and topic in self._context.state.all_topics - self.muted:
             return Call(_Its.process_partition_modifications.__name__, (topic,))
         return None

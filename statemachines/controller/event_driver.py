@@ -47,6 +47,7 @@ from statemachines.controller.state_change import ChangeDone, EventDone
 from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
+from statemachines.messages.zk_data import topic_partition_state_path
 from statemachines.tables.partition import PartitionState
 from statemachines.tables.replica import ReplicaState
 from statemachines.zookeeper.server import ZooKeeper
@@ -88,59 +89,30 @@ class NoChannels:
         """Do nothing."""
 
 
-class ChangeHandlers(Protocol):
-    """The changes in ZooKeeper that are events to a controller, as it registers them [ZNodeChangeHandler]."""
+class ChangeHandlers:
+    """The nodes whose changes are events to a controller [ZNodeChangeHandler]. `change_handlers` has the events.
 
-    are_listeners: bool
-    """Whether listeners of ZkClient take their place, which sets watches again by itself."""
+    Args:
+        are_listeners: whether listeners of ZkClient take the place of handlers.
+    """
 
-    def register(self, path: ZkPath) -> object:
-        """Make changes of the children of this node events."""
-
-    def unregister(self, path: ZkPath) -> object:
-        """Ignore these changes, and the creation of the node."""
-
-    def unregister_partition_modifications(self) -> object:
-        """Ignore changes of topics' nodes."""
-
-    def unregister_isrs(self) -> object:
-        """Ignore changes of partitions' states."""
-
-    def mute_partition_modifications(self, topic: TopicName) -> object:
-        """Ignore changes of this topic's node, because the topic is about to be deleted."""
-
-    def watch_isr(self, partition: TopicPartition, target: tuple[BrokerId, ...] = ()) -> object:
-        """Until 2.6, make changes of a partition's state events while it moves, until 1.0 to these replicas."""
-
-    def unwatch_isr(self, partition: TopicPartition) -> object:
-        """Ignore them again."""
-
-
-class NoHandlers:
-    """No handlers: the driver of the controller decides which changes are events."""
-
-    are_listeners = False
-
-    def register(self, path: ZkPath) -> None:
-        """Do nothing."""
-
-    def unregister(self, path: ZkPath) -> None:
-        """Do nothing."""
-
-    def unregister_partition_modifications(self) -> None:
-        """Do nothing."""
-
-    def unregister_isrs(self) -> None:
-        """Do nothing."""
-
-    def mute_partition_modifications(self, topic: TopicName) -> None:
-        """Do nothing."""
+    def __init__(self, are_listeners: bool = False) -> None:
+        self.are_listeners = are_listeners
+        self.registered: set[ZkPath] = set()
+        """The nodes with a handler of changes of their children, or of their creation."""
+        self.muted: set[TopicName] = set()
+        """The topics about to be deleted, changes of whose nodes are ignored; other known topics have a handler."""
+        self.isrs: dict[ZkPath, tuple[TopicPartition, tuple[BrokerId, ...]]] = {}
+        """Until 2.6, the states with a handler: those of partitions that move. Until 1.0 their events hold the brokers
+        to which the partition moves. [PartitionReassignmentIsrChangeListener]"""
 
     def watch_isr(self, partition: TopicPartition, target: tuple[BrokerId, ...] = ()) -> None:
-        """Do nothing."""
+        """Watch the state of a partition that moves, whose leader writes its ISR itself."""
+        self.isrs[topic_partition_state_path(partition)] = (partition, target)
 
     def unwatch_isr(self, partition: TopicPartition) -> None:
-        """Do nothing."""
+        """Stop watching: the partition no longer moves."""
+        self.isrs.pop(topic_partition_state_path(partition), None)
 
 
 class ReleaseChannels:
@@ -234,7 +206,7 @@ class EventDriver:
         """Until 0.10.2, the partitions of preferred elections that have begun and are not over. No system explores
         them, so they are not in the context, as Kafka's are. [partitionsUndergoingPreferredReplicaElection]"""
         self.put = put
-        self.handlers: ChangeHandlers = NoHandlers() if handlers is None else handlers
+        self.handlers = ChangeHandlers() if handlers is None else handlers
         self.delete_topic_enable = delete_topic_enable
         self.reassignment_targets: MutableMapping[TopicPartition, tuple[BrokerId, ...]] = (
             {} if reassignment_targets is None else reassignment_targets

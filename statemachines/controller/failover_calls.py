@@ -80,7 +80,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _register(self, path: ZkPath) -> None:
         """Make changes of the children of a node events [registerZNodeChildChangeHandler]."""
-        self.handlers.register(path)
+        self.handlers.registered.add(path)
 
     def _expect(self, path: ZkPath) -> Calls:
         """Make the creation of a node an event [registerZNodeChangeHandlerAndCheckExistence]."""
@@ -88,7 +88,7 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def _listen(self, path: ZkPath) -> Calls:
         """Register a handler of children, and set the watch at once [subscribeChildChanges, until 1.0]."""
-        self.handlers.register(path)
+        self.handlers.registered.add(path)
         return self.zk_client.get_children(path, watch=True)
 
     def _delete_notifications(self, path: ZkPath) -> Calls:
@@ -314,15 +314,15 @@ STARTED_BY: Final[Mapping[Stage, Step]] = {
 """The calls of each step of a failover."""
 
 STOPPED_BY: Final[Mapping[Stage, Callable[[ControllerFailover], object]]] = {
-    stages.DROP_ISR: lambda its: its.handlers.unregister(ISR_CHANGE_NOTIFICATION),
-    stages.DROP_REASSIGNMENT: lambda its: its.handlers.unregister(REASSIGN_PARTITIONS),
-    stages.DROP_PREFERRED: lambda its: its.handlers.unregister(PREFERRED_REPLICA_ELECTION),
-    stages.DROP_LOG_DIRS: lambda its: its.handlers.unregister(LOG_DIR_EVENT_NOTIFICATION),
-    stages.DROP_TOPICS: lambda its: its.handlers.unregister(TOPICS),
-    stages.DROP_DELETIONS: lambda its: its.handlers.unregister(DELETE_TOPICS),
-    stages.DROP_BROKERS: lambda its: its.handlers.unregister(BROKER_IDS),
-    stages.DROP_PARTITIONS: lambda its: its.handlers.unregister_partition_modifications(),
-    stages.DROP_REASSIGNMENT_ISR: lambda its: its.handlers.unregister_isrs(),
+    stages.DROP_ISR: lambda its: its.handlers.registered.discard(ISR_CHANGE_NOTIFICATION),
+    stages.DROP_REASSIGNMENT: lambda its: its.handlers.registered.discard(REASSIGN_PARTITIONS),
+    stages.DROP_PREFERRED: lambda its: its.handlers.registered.discard(PREFERRED_REPLICA_ELECTION),
+    stages.DROP_LOG_DIRS: lambda its: its.handlers.registered.discard(LOG_DIR_EVENT_NOTIFICATION),
+    stages.DROP_TOPICS: lambda its: its.handlers.registered.discard(TOPICS),
+    stages.DROP_DELETIONS: lambda its: its.handlers.registered.discard(DELETE_TOPICS),
+    stages.DROP_BROKERS: lambda its: its.handlers.registered.discard(BROKER_IDS),
+    stages.DROP_PARTITIONS: lambda its: its.handlers.muted.clear(),
+    stages.DROP_REASSIGNMENT_ISR: lambda its: its.handlers.isrs.clear(),
     **dict.fromkeys((stages.STOP_REBALANCE, stages.STOP_SCHEDULER), lambda its: its.rebalance_timer.stop()),
     stages.STOP_CHANNELS: lambda its: its._stop_channels(),
     **dict.fromkeys((stages.RESET_EPOCH, stages.RESET_CONTEXT), lambda its: its._forget_context()),

@@ -178,7 +178,7 @@ class TopicDeletionManager(EventDriver):
         """All replicas of a topic are deleted: delete the topic."""
         if not self.design.delete_leftover and topic not in self.context.state.all_topics:
             raise EventFailed(EventFailure.NoTopic)
-        self.handlers.mute_partition_modifications(topic)
+        self.handlers.muted.add(topic)
         replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
         return (
             call(self.replicas_become, replicas, NonExistentReplica),
