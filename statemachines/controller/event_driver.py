@@ -103,8 +103,8 @@ class ChangeHandlers:
         self.muted: set[TopicName] = set()
         """The topics about to be deleted, changes of whose nodes are ignored; other known topics have a handler."""
         self.isrs: dict[ZkPath, tuple[TopicPartition, tuple[BrokerId, ...]]] = {}
-        """Until 2.6, the states with a handler: those of partitions that move. Until 1.0 an event holds the brokers to
-        which its partition moves. [PartitionReassignmentIsrChangeListener]"""
+        """Until 2.6, the states with a handler: those of partitions that move. Until 1.0 an event holds the brokers
+        to which its partition moves. [PartitionReassignmentIsrChangeListener]"""
 
     def watch_isr(self, partition: TopicPartition, target: tuple[BrokerId, ...] = ()) -> None:
         """Watch the state of a partition that moves, whose leader writes its ISR itself."""

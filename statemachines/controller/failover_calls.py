@@ -9,11 +9,11 @@ It reads everything, and then resumes the work that its predecessor may have lef
     the state machines start: replicas first, so that dead ones leave the ISRs before leaders are elected
     reassignments, deletions and the preferred elections requested in ZooKeeper continue
 
-The lists of `failover` have the steps and their order; `STARTED_BY` and `STOPPED_BY` map each step to its calls here.
-Two things are not modelled. Until 1.0 a listener sets its watch in a step of its own, even if a later read sets it,
-too. And 0.10 reads the preferred elections once, whereas here they are read again before they are held, without
-effect. If any step fails the broker triggers another election, and resigns if there is another controller already
-[elect].
+The lists of `failover` have the steps and their order; `STARTED_BY` and `STOPPED_BY` map each step to its calls here,
+and `LEFT_OUT` and `ELSEWHERE` have the others. Two more things are left out. Until 1.0 a listener sets its watch in a
+step of its own, even if a later read sets it, too. And 0.10 reads the preferred elections once, whereas here they are
+read again before they are held, without effect. If any step fails the broker triggers another election, and resigns
+if there is another controller already [elect].
 
 A controller that resigns forgets all of it. Requests that an interrupted event has left in the batches stay there: if
 that broker is elected again, every change of states that uses this batch fails [B21, open; `clear_batch` is a
@@ -55,12 +55,15 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 
     def on_controller_failover(self) -> Calls:
         """The broker has been elected: the context has its epoch, and nothing more."""
-        return tuple(each for stage in self.design.failover_steps for each in STARTED_BY[stage](self))
+        return tuple(
+            each for stage in self.design.failover_steps if stage in STARTED_BY for each in STARTED_BY[stage](self)
+        )
 
     def on_controller_resignation(self) -> None:
         """The broker is no longer controller, or its session has ended."""
         for stage in self.design.resignation:
-            STOPPED_BY[stage](self)
+            if stage in STOPPED_BY:
+                STOPPED_BY[stage](self)
         if self.design.clear_batch:
             self._clear_batches()
 
@@ -239,10 +242,6 @@ class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
 Step: TypeAlias = Callable[[ControllerFailover], Calls]
 
 
-def _nothing(its: ControllerFailover) -> Calls:
-    return ()
-
-
 def _registers(path: ZkPath) -> Step:
     """Changes of the children of this node are events; a later read sets the watch."""
     return lambda its: (call(its._register, path),)
@@ -257,7 +256,6 @@ def _deletes_notifications(path: ZkPath) -> Step:
 
 
 STARTED_BY: Final[Mapping[Stage, Step]] = {
-    **dict.fromkeys((stages.READ_EPOCH, stages.INCREMENT_EPOCH), _nothing),  # done earlier by `kafka_controller`
     **dict.fromkeys((stages.HANDLE_BROKERS, stages.LISTEN_BROKERS), _registers(BROKER_IDS)),
     **dict.fromkeys((stages.HANDLE_TOPICS, stages.LISTEN_TOPICS), _registers(TOPICS)),
     **dict.fromkeys((stages.HANDLE_DELETIONS, stages.LISTEN_DELETIONS), _registers(DELETE_TOPICS)),
@@ -300,16 +298,6 @@ STARTED_BY: Final[Mapping[Stage, Step]] = {
         (stages.PREFER, stages.PREFER_2_1),
         lambda its: (call(its.get_preferred_replica_election), then(its._resume_preferred_replica_elections)),
     ),
-    **dict.fromkeys(
-        (
-            *(stages.FEATURES, stages.TOPIC_IDS, stages.HANDLE_BROKER_DATA, stages.TOKENS),  # not modelled
-            *(stages.REBALANCE, stages.SCHEDULER, stages.SCHEDULER_LAST),  # done later by `kafka_controller`
-            *(stages.HANDLE_PARTITIONS, stages.LISTEN_PARTITIONS),  # each known topic has a handler
-            stages.PREFERRED_1_1,  # read before they are held
-            *(stages.NEW_DELETION_MANAGER, stages.INIT_DELETION_MANAGER),  # with the read of deletions
-        ),
-        _nothing,
-    ),
 }
 """The calls of each step of a failover."""
 
@@ -326,13 +314,32 @@ STOPPED_BY: Final[Mapping[Stage, Callable[[ControllerFailover], object]]] = {
     **dict.fromkeys((stages.STOP_REBALANCE, stages.STOP_SCHEDULER), lambda its: its.rebalance_timer.stop()),
     stages.STOP_CHANNELS: lambda its: its._stop_channels(),
     **dict.fromkeys((stages.RESET_EPOCH, stages.RESET_CONTEXT), lambda its: its._forget_context()),
-    **dict.fromkeys(
-        (
-            *(stages.STOP_DELETE_THREAD, stages.STOP_TOKENS),
-            *(stages.RESET_DELETIONS, stages.STOP_PSM, stages.STOP_RSM),  # their state is in the context
-            *(stages.DROP_BROKER_DATA, stages.AS_BROKER),
-        ),
-        lambda its: None,
-    ),
 }
 """The action of each step of a resignation."""
+
+LEFT_OUT: Final[Mapping[Stage, str]] = {
+    stages.FEATURES: "no broker here has features",
+    stages.TOPIC_IDS: "topics have no ids here",
+    **dict.fromkeys((stages.HANDLE_BROKER_DATA, stages.DROP_BROKER_DATA), "brokers have no addresses here"),
+    **dict.fromkeys((stages.TOKENS, stages.STOP_TOKENS), "there are no delegation tokens here"),
+    stages.STOP_DELETE_THREAD: "topics are deleted within events here; in 0.10 by a thread of their own",
+    stages.AS_BROKER: "the state of a broker's process is in no metric here",
+}
+"""The steps that are not modelled, and why."""
+
+ELSEWHERE: Final[Mapping[Stage, str]] = {
+    **dict.fromkeys((stages.READ_EPOCH, stages.INCREMENT_EPOCH), "`election` does this before a failover"),
+    **dict.fromkeys(
+        (stages.REBALANCE, stages.SCHEDULER, stages.SCHEDULER_LAST), "`kafka_controller` does this after a failover"
+    ),
+    **dict.fromkeys((stages.HANDLE_PARTITIONS, stages.LISTEN_PARTITIONS), "each topic in the context has a handler"),
+    stages.PREFERRED_1_1: "requested elections are read when they are held",
+    **dict.fromkeys(
+        (stages.NEW_DELETION_MANAGER, stages.INIT_DELETION_MANAGER), "this is part of the read of deletions"
+    ),
+    **dict.fromkeys(
+        (stages.RESET_DELETIONS, stages.STOP_PSM, stages.STOP_RSM),
+        "what these forget is in the context, and goes with it",
+    ),
+}
+"""The steps whose effects come about in another way, and how."""
