@@ -10,32 +10,40 @@ from typing import Any
 
 from spec.language.errors import LONGEST_INTEGER
 from spec.language.identity import is_same_value
+from spec.language.sizes import frozen
 from spec.language.specification import Specification
 
 
-def class_name(cls: type) -> str:
-    """A class by its name in its module: `Message.Kind`."""
-    return cls.__qualname__.rpartition("<locals>.")[2]
+def class_name(cls: Any) -> str:
+    """A class, or a function, by its name in its module: `Message.Kind`."""
+    name: str = cls.__qualname__.rpartition("<locals>.")[2]
+    return name
 
 
-def literal(value: Any, name: Callable[[type], str] = class_name) -> str:
+def literal(value: Any, name: Callable[[Any], str] = class_name, in_set: bool = False) -> str:
     """An expression that makes a value. Sets in it are sorted, as their order depends on the process.
 
     >>> literal((1, frozenset({"b", "a"}), None))
     '(1, frozenset({"a", "b"}), None)'
+    >>> literal(frozenset({frozen({"a": 1})}))
+    'frozenset({frozen({"a": 1})})'
 
     Args:
         value: a value of a state, or a constant.
-        name: gives the name of a class.
+        name: gives the name of a class, and of `frozen`.
+        in_set: whether it is part of a set or a key, where a mapping must be frozen.
     """
 
     def parts(values: Iterable[Any]) -> list[str]:
-        return [literal(each, name) for each in values]
+        return [literal(each, name, in_set) for each in values]
 
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{literal(key, name)}: {literal(part, name)}" for key, part in value.items()) + "}"
+        items = (f"{literal(key, name, in_set=True)}: {literal(part, name, in_set)}" for key, part in value.items())
+        written = "{" + ", ".join(items) + "}"
+        return f"{name(frozen)}({written})" if in_set else written
     if isinstance(value, frozenset):
-        return f"frozenset({{{', '.join(sorted(parts(value)))}}})" if value else "frozenset()"
+        members = sorted(literal(each, name, in_set=True) for each in value)
+        return f"frozenset({{{', '.join(members)}}})" if value else "frozenset()"
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         fields = zip(value._fields, parts(value), strict=True)
         return f"{name(type(value))}({', '.join(f'{field}={part}' for field, part in fields)})"
