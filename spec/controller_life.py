@@ -24,9 +24,9 @@ from spec.checking.exploration import OnProgress
 from spec.checking.graph.abstraction import Abstraction, Edge, edges
 from spec.language import Step
 from spec.systems.controller import ControllerLife
-from statemachines.controller.agenda import IDLE, METHODS, REGISTERS, STOPPED, Agenda
 from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import NO_BROKER, Threads, agendas, listener_agendas
+from statemachines.controller.threads import IDLE, METHODS, REGISTERS, STOPPED, Agenda
 from statemachines.drawing.controller_diagram import At, Transition
 
 CAUSES: Final = (

@@ -11,7 +11,6 @@ from typing import Any, Final
 
 from election.ids import BrokerId
 from statemachines.cluster_history import Effect, Elected, Failed, Sent
-from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.calls import Call, call
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.controller_process import Answer, ControllerProcess
@@ -19,10 +18,9 @@ from statemachines.controller.design import Design
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import event_processor
 from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
-from statemachines.controller.meter import Meter
-from statemachines.controller.metrics import CountingChannels, context_of, update_metrics
+from statemachines.controller.metrics import CountingChannels, Meter, context_of, update_metrics
 from statemachines.controller.state_change import EventDone
-from statemachines.controller.threads import BEGIN
+from statemachines.controller.threads import BEGIN, ControllerStep
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.zookeeper.server import ZooKeeper
 

@@ -40,7 +40,6 @@ from spec.kafka.scripted_cluster import (
 )
 from spec.kafka.state_machines_beside import CONTROLLER as BROKER
 from statemachines.changes.control import Stops
-from statemachines.controller.agenda import IDLE
 from statemachines.controller.alter_partition import AlterPartitionData, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.controller.calls import Call, EventFailed, EventFailure, call
 from statemachines.controller.context import InMemoryContext
@@ -70,7 +69,7 @@ from statemachines.controller.partition_state_machine import PartitionStateMachi
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch, RequestsNotSent
-from statemachines.controller.threads import ControllerEvent, Queued
+from statemachines.controller.threads import IDLE, ControllerEvent, Queued
 from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
     ControlRequest,

@@ -12,10 +12,9 @@ from typing import Final, NamedTuple
 
 from spec.language import Step
 from spec.systems.controller import ClusterAtWork
-from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import CONTROLLER_EPOCH
-from statemachines.controller.threads import ControllerEvent
+from statemachines.controller.threads import ControllerEvent, ControllerStep
 from statemachines.releases import Release, line_of
 
 

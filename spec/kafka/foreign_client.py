@@ -19,9 +19,9 @@ from election.ids import BrokerId, ControllerEpoch
 from spec.language import Domain, Size, action, bound, constant, integers, left_out, optional, part, require
 from spec.parts.zookeeper import Znodes, ZooKeeperPart
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.controller_process import OnePartitionContext
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, Design, registration, requests_of
+from statemachines.controller.threads import ControllerStep
 from statemachines.znodes.codec import encode
 from statemachines.znodes.values import BrokerInfo, ControllerRegistration
 from statemachines.zookeeper.tree import ZkPath, ZkVersion

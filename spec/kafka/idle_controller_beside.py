@@ -38,10 +38,11 @@ from election.ids import BrokerId
 from spec.kafka.control_values import WHOLE, decoded_event, decoded_requests
 from spec.kafka.controller_beside import EVENTS, ControllerBeside, unordered
 from spec.kafka.scripted_cluster import ControlCommand, Disagreement, different, path_of
+from statemachines.changes.elections import Threads
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_controller import QueuedEvent
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
-from statemachines.controller.threads import Queued, Threads
+from statemachines.controller.threads import Queued
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
 from statemachines.messages.topic_partition import TopicPartition

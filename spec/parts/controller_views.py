@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from election.ids import BrokerId, ControllerEpoch
 from spec.language import Grid, Look, Queue, Tag, each
-from statemachines.controller.agenda import METHODS, REGISTERS, ControllerStep
 from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import Threads
 from statemachines.controller.one_partition import OnePartitionController
+from statemachines.controller.threads import METHODS, REGISTERS, ControllerStep
 from statemachines.zookeeper.tree import ZkVersion
 
 THE_PROCESS: Final = "broker"

@@ -35,7 +35,6 @@ from spec.parts.controller_views import THE_CONTROLLER, ZK_EVENT_THREAD, each_re
 from spec.parts.receiver import Receiver, ReceiverPart
 from spec.parts.zookeeper import ZooKeeperPart
 from spec.systems.controller_election import Cluster, ControllerElection, is_contested
-from statemachines.controller.agenda import CHECKS, IDLE, WRITES, ControllerStep
 from statemachines.controller.controller_process import (
     Answer,
     ControllerProcess,
@@ -55,7 +54,18 @@ from statemachines.controller.design import (
     is_repeated,
     registration,
 )
-from statemachines.controller.threads import EVENTS, HANDLING, LISTENERS, NEW_SESSION, ControllerEvent, Queued
+from statemachines.controller.threads import (
+    CHECKS,
+    EVENTS,
+    HANDLING,
+    IDLE,
+    LISTENERS,
+    NEW_SESSION,
+    WRITES,
+    ControllerEvent,
+    ControllerStep,
+    Queued,
+)
 from statemachines.zookeeper.tree import name_of
 
 LOSABLE = WRITES - {ControllerStep.DeleteRegistration}

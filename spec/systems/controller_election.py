@@ -40,7 +40,6 @@ from spec.language import (
 )
 from spec.parts.controller_views import THE_CONTROLLER, belief, draw_controllers, each_request, intent
 from spec.parts.zookeeper import Ensemble, Session, Znodes, ZooKeeperPart
-from statemachines.controller.agenda import IDLE, ControllerStep
 from statemachines.controller.controller_process import (
     Answer,
     ControllerProcess,
@@ -61,7 +60,7 @@ from statemachines.controller.design import (
     requests_of,
 )
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.threads import ControllerEvent
+from statemachines.controller.threads import IDLE, ControllerEvent, ControllerStep
 from statemachines.zookeeper.tree import Node, SessionId, ZkVersion
 
 

@@ -2,9 +2,10 @@
 
 How a broker becomes controller, and ceases to be it:
 
-registration      opens a session, registers, receives events: one request to ZooKeeper a step, in an `agenda`
+registration      opens a session, registers, receives events: one request to ZooKeeper a step
 election          is elected, resigns, moves the controller
-design            the agendas, and how releases differ in them; threads, the three generations of event delivery
+design            the order of the requests, and how releases differ in it; threads, the requests, and the three
+                  generations of event delivery
 controller_process
                   a broker's pending requests, its session and its controller state
 one_partition     the same with the work of one partition, for the systems that explore elections
@@ -14,12 +15,11 @@ What a controller does:
 event_processor   processes events, each by its handler; event_driver makes the remaining calls of an event
 broker_changes    brokers that start, die, restart or lose a disk
 topic_changes     new topics and partitions; topic_deletion_manager, deleted topics
-partition_reassignment, zk_reassignment (until 2.3), reassignment_steps
+partition_reassignment, zk_reassignment (until 2.3)
                   reassignments of partitions
 replica_leader_election, controlled_shutdown
                   preferred leaders, and brokers that ask for permission to stop
-isr_alterations, isr_change_notifications (until 2.6)
-                  ISR changes by leaders
+isr_changes       ISRs that leaders change; alter_partition, what they ask for
 failover          its failover and resignation, release by release; failover_calls, the calls of each step
 context           its knowledge of the cluster
 partition_state_machine, replica_state_machine

@@ -11,9 +11,17 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
-from statemachines.controller.agenda import IDLE, REGISTERS, STOPPED, Agenda, ControllerStep
+from statemachines.changes.elections import Threads
 from statemachines.controller.design import PATHS_READ, Design, agendas, listener_agendas
-from statemachines.controller.threads import ControllerEvent, Queued, Threads
+from statemachines.controller.threads import (
+    IDLE,
+    REGISTERS,
+    STOPPED,
+    Agenda,
+    ControllerEvent,
+    ControllerStep,
+    Queued,
+)
 from statemachines.zookeeper.tree import SessionId, ZkPath, ZkVersion
 
 

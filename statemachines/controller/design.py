@@ -19,10 +19,21 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch
-from statemachines.changes.elections import Election, ElectionChanges
-from statemachines.controller.agenda import CREATES, IDLE, NO_REQUESTS, REGISTERS, STOPPED, Agenda, ControllerStep
+from statemachines.changes.elections import Election, ElectionChanges, Threads
 from statemachines.controller.failover import failover, steps_of
-from statemachines.controller.threads import HANDLING, LEADER_AND_ISR, MAYBE_RESIGN, ControllerEvent, Threads
+from statemachines.controller.threads import (
+    CREATES,
+    HANDLING,
+    IDLE,
+    LEADER_AND_ISR,
+    MAYBE_RESIGN,
+    NO_REQUESTS,
+    REGISTERS,
+    STOPPED,
+    Agenda,
+    ControllerEvent,
+    ControllerStep,
+)
 from statemachines.zookeeper.tree import ZkPath
 
 __all__ = [

@@ -34,7 +34,6 @@ from collections.abc import Iterator
 from typing import Final
 
 from election.ids import BrokerId, ControllerEpoch
-from statemachines.controller.agenda import CREATES, ControllerStep
 from statemachines.controller.controller_process import Answer, ControllerProcess, Failover
 from statemachines.controller.design import (
     BROKER_IDS,
@@ -47,7 +46,7 @@ from statemachines.controller.design import (
     Threads,
 )
 from statemachines.controller.registration import EventEnds, RegisteringBroker, request
-from statemachines.controller.threads import HANDLING, ControllerEvent, Queued
+from statemachines.controller.threads import CREATES, HANDLING, ControllerEvent, ControllerStep, Queued
 from statemachines.zookeeper.server import (
     ANY_VERSION,
     Check,

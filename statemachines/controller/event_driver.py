@@ -90,7 +90,7 @@ class NoChannels:
 
 
 class ChangeHandlers:
-    """The nodes whose changes are events to a controller [ZNodeChangeHandler]. `change_handlers` has the events.
+    """The nodes whose changes are events to a controller [ZNodeChangeHandler]. `RegisteredHandlers` has the events.
 
     Args:
         are_listeners: whether listeners of ZkClient take the place of handlers.

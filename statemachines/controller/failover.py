@@ -28,7 +28,7 @@ that they start and stop, 0.10.1 to 3.9]
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from statemachines.controller.agenda import Agenda, ControllerStep
+from statemachines.controller.threads import Agenda, ControllerStep
 from statemachines.releases import Release, line_of
 
 

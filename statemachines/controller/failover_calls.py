@@ -35,7 +35,7 @@ from statemachines.controller import failover as stages
 from statemachines.controller.calls import Call, Calls, call, call_of, then
 from statemachines.controller.design import BROKER_IDS
 from statemachines.controller.failover import Stage
-from statemachines.controller.isr_change_notifications import IsrChangeNotifications
+from statemachines.controller.isr_changes import IsrChanges
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
 from statemachines.controller.zk_client import Assignments
 from statemachines.messages.topic_partition import TopicName, TopicPartition
@@ -50,7 +50,7 @@ from statemachines.messages.zk_data import (
 from statemachines.zookeeper.tree import ZkPath
 
 
-class ControllerFailover(IsrChangeNotifications, ReplicaLeaderElection):
+class ControllerFailover(IsrChanges, ReplicaLeaderElection):
     """The part of a controller that takes over."""
 
     def on_controller_failover(self) -> Calls:

@@ -31,10 +31,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 from election.ids import BrokerId
-from statemachines.controller.agenda import CHECKS, Agenda, ControllerStep
 from statemachines.controller.alter_partition import AlterPartitionResponse
 from statemachines.controller.calls import Call, EventFailure, EventWaiting, call
-from statemachines.controller.change_handlers import RegisteredHandlers
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.controller_process import Answer, ControllerProcess, of_thread
@@ -48,12 +46,12 @@ from statemachines.controller.design import (
 )
 from statemachines.controller.election import ElectingController
 from statemachines.controller.event_driver import BrokerChannels
-from statemachines.controller.event_processor import ControllerEventProcessor, event_processor
+from statemachines.controller.event_processor import ControllerEventProcessor, RegisteredHandlers, event_processor
 from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.metrics import ControllerStats
 from statemachines.controller.rebalance_timer import RebalanceTimer
 from statemachines.controller.state_change import EventDone, FailedStateChange, log_failed_state_change
-from statemachines.controller.threads import WATCH_EVENTS, ControllerEvent, Queued
+from statemachines.controller.threads import CHECKS, WATCH_EVENTS, Agenda, ControllerEvent, ControllerStep, Queued
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition

@@ -11,12 +11,11 @@ PartitionStateMachine.scala]
 
 from typing import Any
 
-from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.controller_process import Answer, ControllerProcess, LiveBroker
 from statemachines.controller.design import BROKER_IDS, MAYBE_RESIGN, PartitionStateEpoch, Threads
 from statemachines.controller.election import EPOCH_IS_GONE, ElectingController
 from statemachines.controller.registration import request
-from statemachines.controller.threads import LEADER_AND_ISR, ControllerEvent, Queued
+from statemachines.controller.threads import LEADER_AND_ISR, ControllerEvent, ControllerStep, Queued
 from statemachines.zookeeper.server import Operation, SetData
 
 

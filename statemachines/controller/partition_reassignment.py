@@ -49,9 +49,8 @@ from statemachines.controller.calls import (
     then,
 )
 from statemachines.controller.kafka_zk_client import ZkResponse
-from statemachines.controller.reassignment_steps import on_brokers
 from statemachines.controller.zk_client import Assignments, Targets
-from statemachines.controller.zk_reassignment import ZkReassignment
+from statemachines.controller.zk_reassignment import ZkReassignment, on_brokers
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment

@@ -25,7 +25,6 @@ from functools import wraps
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from election.ids import BrokerId
-from statemachines.controller.agenda import METHODS, REGISTERS, Agenda, ControllerStep
 from statemachines.controller.controller_process import Answer, ControllerProcess, of_thread
 from statemachines.controller.design import (
     CONTROLLER,
@@ -36,7 +35,17 @@ from statemachines.controller.design import (
     Threads,
     registration,
 )
-from statemachines.controller.threads import HEALTHCHECK, NEW_SESSION, WATCH_EVENTS, ControllerEvent, Queued
+from statemachines.controller.threads import (
+    HEALTHCHECK,
+    METHODS,
+    NEW_SESSION,
+    REGISTERS,
+    WATCH_EVENTS,
+    Agenda,
+    ControllerEvent,
+    ControllerStep,
+    Queued,
+)
 from statemachines.zookeeper.server import (
     Code,
     Create,

@@ -23,9 +23,16 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import NamedTuple
 
-from statemachines.controller.agenda import IDLE, STOPPED, Agenda, ControllerStep
 from statemachines.controller.design import ELECTION, EXPIRED, MAYBE_RESIGN, STARTUP, Design, Threads
-from statemachines.controller.threads import HANDLING, REGISTER, ControllerEvent
+from statemachines.controller.threads import (
+    HANDLING,
+    IDLE,
+    REGISTER,
+    STOPPED,
+    Agenda,
+    ControllerEvent,
+    ControllerStep,
+)
 from statemachines.drawing.graphviz import (
     FONT_SIZE,
     FONTS,

@@ -26,7 +26,7 @@ from spec.kafka.script import Script, actions_of, script_of
 from spec.language import Step
 from spec.language.errors import UsageError
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.threads import ControllerStep
 from statemachines.releases import Release
 from tests.tiers import long_unless
 

@@ -16,11 +16,11 @@ from spec.kafka.conformance import Conformance, conform
 from spec.kafka.foreign_client import ControllerWithForeignClient
 from spec.kafka.harness import Harness, harness_releases
 from spec.kafka.mappings.controller import DRIVEN
-from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.controller_process import Answer, ControllerProcess
 from statemachines.controller.design import CONTROLLER_EPOCH, Threads
 from statemachines.controller.one_partition import OnePartitionController
 from statemachines.controller.registration import Refused
+from statemachines.controller.threads import ControllerStep
 from statemachines.zookeeper.tree import Code
 from tests.kafka.conftest import RELEASE, running
 

@@ -10,11 +10,18 @@ import pytest
 from spec.by_release import RELEASES
 from spec.controller_life import transitions, transitions_with
 from spec.systems.controller import ControllerLife
-from statemachines.controller.agenda import IDLE, STOPPED, Agenda, ControllerStep
 from statemachines.controller.controller_process import Answer, ControllerProcess
 from statemachines.controller.design import STARTUP, Design, Threads, agendas, listener_agendas
 from statemachines.controller.one_partition import OnePartitionController
-from statemachines.controller.threads import HANDLING, MAYBE_RESIGN, ControllerEvent
+from statemachines.controller.threads import (
+    HANDLING,
+    IDLE,
+    MAYBE_RESIGN,
+    STOPPED,
+    Agenda,
+    ControllerEvent,
+    ControllerStep,
+)
 from statemachines.drawing.controller_diagram import At, Transition
 from tests.generations import each_generation
 from tests.rows import rows

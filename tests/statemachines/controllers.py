@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from statemachines.controller.agenda import Agenda, ControllerStep
 from statemachines.controller.controller_process import ControllerProcess, OnePartitionContext
+from statemachines.controller.threads import Agenda, ControllerStep
 
 
 def at(*doing: ControllerStep, session: int = 0, **known: Any) -> ControllerProcess:

@@ -21,7 +21,6 @@ from spec.language import Step
 from spec.language.state import Values
 from spec.parts.zookeeper import Session
 from spec.systems.controller import ClusterAtWork, ControllerLife
-from statemachines.controller.agenda import WRITES, ControllerStep
 from statemachines.controller.controller_process import ControllerProcess, LiveBroker
 from statemachines.controller.design import (
     BROKER_IDS,
@@ -31,6 +30,7 @@ from statemachines.controller.design import (
     Threads,
     registration,
 )
+from statemachines.controller.threads import WRITES, ControllerStep
 from statemachines.zookeeper.server import Check, Create, Delete, Node, Operation, SetData
 
 WHOLE: Final = frozenset({"registrations", "events"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from spec.systems.controller import ControllerLife
-from statemachines.controller.agenda import METHODS, ControllerStep
+from statemachines.controller.threads import METHODS, ControllerStep
 
 PROCESS, CONTROLLER, THREAD = "broker", "controller of broker {broker}", "ZkEventThread of broker {broker}"
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from spec.language import Look
 from spec.parts.controller_views import belief, draw_controllers, intent
-from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.controller_process import ControllerProcess
+from statemachines.controller.threads import ControllerStep
 from tests.rows import rows
 from tests.statemachines.controllers import at
 

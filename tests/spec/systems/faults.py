@@ -10,10 +10,10 @@ from spec.language import part
 from spec.parts.zookeeper import Ensemble, ZooKeeperPart
 from spec.systems.controller import ControllerLife
 from spec.systems.controller_election import ControllerElection
-from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.one_partition import OnePartitionController
+from statemachines.controller.threads import ControllerStep
 from statemachines.zookeeper.counters import ZooKeeperWithoutZxids
 from statemachines.zookeeper.server import WatchTable
 from statemachines.zookeeper.tree import Operation, SetData, Stat, Transaction

@@ -23,7 +23,7 @@ from spec.systems.reassignment import Reassignment
 from spec.systems.replication import Kip320
 from spec.systems.topic_deletion import TopicDeletion
 from spec.testing import Violation, as_state_machine
-from statemachines.controller.agenda import ControllerStep
+from statemachines.controller.threads import ControllerStep
 from tests.spec.testing.running import failure_of, run
 from tests.tiers import long_unless
 

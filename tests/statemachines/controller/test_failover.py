@@ -10,9 +10,9 @@ from itertools import pairwise
 from typing import Any
 
 from spec.by_release import RELEASES
-from statemachines.controller.agenda import ControllerStep
 from statemachines.controller.failover import FAILOVER, RESIGNATION, Stage, failover, fused, resignation, steps_of
 from statemachines.controller.failover_calls import ELSEWHERE, LEFT_OUT, STARTED_BY, STOPPED_BY
+from statemachines.controller.threads import ControllerStep
 from statemachines.releases import Release
 from tests.rows import rows
 

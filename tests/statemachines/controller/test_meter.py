@@ -6,7 +6,7 @@ import pytest
 
 from statemachines import Cluster
 from statemachines.cluster_steps import AdvanceController, TakeRequest
-from statemachines.controller.meter import Meter
+from statemachines.controller.metrics import Meter
 from tests.rows import rows
 
 STATS = "kafka.controller:type=ControllerStats,name="

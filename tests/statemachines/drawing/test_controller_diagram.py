@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from spec.controller_life import transitions
-from statemachines.controller.agenda import IDLE, STOPPED, Agenda, ControllerStep
+from statemachines.controller.threads import IDLE, STOPPED, Agenda, ControllerStep
 from statemachines.drawing import controller_diagram
 from statemachines.drawing.controller_diagram import FORMATS, At, Picture, Transition, mermaid, svg
 from tests.generations import each_generation

@@ -1,26 +1,33 @@
-"""ISR change notifications: how a controller learns of ISRs that leaders have changed, until 2.6.
+"""ISR changes: how a controller learns of ISRs that leaders have changed, and changes them on behalf of leaders.
 
-A leader that has changed an ISR in ZooKeeper creates a child of /isr_change_notification that names its partitions.
-The controller reads their states, informs all brokers, and deletes the notifications, whatever the outcome. Since 2.7
-leaders ask the controller, by AlterIsr, and this serves brokers that do not yet [KAFKA-8836]. Since then the
-controller checks whether the new ISR completes a reassignment; before, it watched the state of each partition that
-moves [KAFKA-10521].
+*Notifications, until 2.6.* A leader that has changed an ISR in ZooKeeper creates a child of /isr_change_notification
+that names its partitions. The controller reads their states, informs all brokers, and deletes the notifications,
+whatever the outcome. Since 2.7 this serves brokers that do not ask yet [KAFKA-8836]. Since then the controller checks
+whether the new ISR completes a reassignment; before, it watched the state of each partition that moves [KAFKA-10521].
 
-[processIsrChangeNotification in KafkaController.scala, 3.9]
+*AlterPartition, since 2.7.* `alter_partition` defines the writes and the response. The controller replies first, then
+checks whether the new ISR completes a reassignment; after a failed request it does not check.
+
+[processIsrChangeNotification, processAlterPartition in KafkaController.scala, 3.9]
 """
 
 from collections.abc import Sequence
 
-from statemachines.controller.calls import Calls, always, call, then
+from statemachines.controller.alter_partition import AlteredPartitions, AlterPartitionRequest, AlterPartitionResponse
+from statemachines.controller.calls import Callback, Calls, EventFailure, always, call, either, then
 from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_reassignment import PartitionReassignment
+from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import ISR_CHANGE_NOTIFICATION
+from statemachines.zookeeper.tree import Code
 
 
-class IsrChangeNotifications(PartitionReassignment):
-    """The part of a controller that learns of changed ISRs."""
+class IsrChanges(PartitionReassignment):
+    """The part of a controller that follows ISRs."""
+
+    # Notifications.
 
     def process_isr_change_notification(self, notifications: Sequence[str] | None = None) -> Calls:
         """The children of /isr_change_notification have changed, to these if they were read already.
@@ -67,3 +74,20 @@ class IsrChangeNotifications(PartitionReassignment):
 
     def _tell_of_isrs(self, partitions: tuple[TopicPartition, ...]) -> None:
         self.send_update_metadata_request(self.all_brokers(), partitions)
+
+    # AlterPartition.
+
+    def process_alter_partition(self, request: AlterPartitionRequest) -> Calls:
+        """A leader requests other ISRs. It gets a reply whatever fails. [AlterPartitionReceived]"""
+        return (
+            call(self.alter_partition_processor.try_process_alter_partition, request),
+            either(then(self._altered)),
+        )
+
+    def _altered(self, altered: AlteredPartitions | EventFailure | Code) -> Calls:
+        if not isinstance(altered, AlteredPartitions):
+            return (Callback(AlterPartitionResponse(Errors.UNKNOWN_SERVER_ERROR)),)
+        return (
+            Callback(altered.response),
+            *(call(self.maybe_complete_reassignment, partition) for partition in altered.may_complete),
+        )
