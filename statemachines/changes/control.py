@@ -183,6 +183,16 @@ class ControlChanges(Releases):
             Line("2.3.0", "PartitionStateMachine.scala", "triggerOnlinePartitionStateChange", 62),
         ),
     )
+    delete_assigned = since(
+        "2.3.0",
+        "A topic's deletion looks at its current replicas; before, at all that have a state, including those that a "
+        "reassignment has left in the middle of their removal",
+        compared=CONTROLLER,
+        by_source=(
+            Line("2.2.2", "ReplicaStateMachine.scala", "replicasInState", 375),
+            Line("2.3.0", "ControllerContext.scala", "replicasInState", 252),
+        ),
+    )
     keep_channels = since(
         "2.3.0",
         "The channel manager always exists; before, each failover created one and each resignation removed it, "

@@ -343,9 +343,14 @@ class ControllerContext:
             return tuple(each for each in self.partitions_for_topic(topic) if self.partition_state(each) in states)
         return tuple(partition for partition, state in self.state.partition_states.items() if state in states)
 
-    def replicas_in_state(self, topic: TopicName, state: ReplicaState) -> tuple[PartitionAndReplica, ...]:
-        """The replicas of a topic that are in this state."""
-        return tuple(self._replicas_in(topic, state))
+    def replicas_in_state(
+        self, topic: TopicName, state: ReplicaState, assigned: bool = True
+    ) -> tuple[PartitionAndReplica, ...]:
+        """The assigned replicas of a topic that are in this state; or all that have one."""
+        if assigned:
+            return tuple(self._replicas_in(topic, state))
+        states = self.state.replica_states.items()
+        return tuple(each for each, its in states if its == state and each.topic_partition.topic == topic)
 
     def are_all_replicas_in_state(self, topic: TopicName, state: ReplicaState) -> bool:
         """Whether all replicas of a topic are in this state."""

@@ -42,6 +42,7 @@ from statemachines.tables.replica import (
     ReplicaDeletionIneligible,
     ReplicaDeletionStarted,
     ReplicaDeletionSuccessful,
+    ReplicaState,
 )
 
 
@@ -134,7 +135,7 @@ class TopicDeletionManager(EventDriver):
                 )
             if self.context.is_any_replica_in_state(topic, ReplicaDeletionStarted):
                 continue
-            if self.context.is_any_replica_in_state(topic, ReplicaDeletionIneligible):
+            if self._replicas_in_state(topic, ReplicaDeletionIneligible):
                 for_retry += (topic,)
             if self.context.is_topic_eligible_for_deletion(topic):
                 for_deletion += (topic,)
@@ -170,7 +171,7 @@ class TopicDeletionManager(EventDriver):
         failed = [
             replica
             for topic in topics
-            for replica in self.context.replicas_in_state(topic, ReplicaDeletionIneligible)
+            for replica in self._replicas_in_state(topic, ReplicaDeletionIneligible)
         ]
         return self.replicas_become(failed, OfflineReplica)
 
@@ -179,7 +180,7 @@ class TopicDeletionManager(EventDriver):
         if not self.design.delete_leftover and topic not in self.context.state.all_topics:
             raise EventFailed(EventFailure.NoTopic)
         self.handlers.muted.add(topic)
-        replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
+        replicas = self._replicas_in_state(topic, ReplicaDeletionSuccessful)
         return (
             call(self.replicas_become, replicas, NonExistentReplica),
             *(() if self.design.delete_partitions_first else self._partitions_of_are_gone((topic,))),
@@ -243,6 +244,9 @@ class TopicDeletionManager(EventDriver):
             call(self.replicas_become, tuple(for_deletion), ReplicaDeletionStarted),
             call(self.mark_topic_ineligible_for_deletion, ineligible),
         )
+
+    def _replicas_in_state(self, topic: TopicName, state: ReplicaState) -> tuple[PartitionAndReplica, ...]:
+        return self.context.replicas_in_state(topic, state, assigned=self.design.delete_assigned)
 
     def _partitions_of(self, topics: Iterable[TopicName]) -> tuple[TopicPartition, ...]:
         return tuple(partition for topic in topics for partition in self.context.partitions_for_topic(topic))
