@@ -28,7 +28,7 @@ from statemachines import Cluster
 from statemachines.cluster_controller import ClusterController
 from statemachines.controller.calls import Call
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
+from statemachines.controller.zk_requests import ZkRequest, ZkResponse
 from statemachines.messages.control_requests import ControlRequest
 
 PARTITIONS_OF_A_TOPIC: Final = 100

@@ -28,7 +28,7 @@ release.
 from collections.abc import Sequence
 
 from statemachines.controller.kafka_controller import kafka_controller
-from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.zk_requests import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment

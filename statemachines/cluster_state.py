@@ -19,8 +19,8 @@ from statemachines.cluster_history import Effect, Elected, Failed, PartitionStat
 from statemachines.cluster_tree import Details, znodes_of
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
-from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.metrics import Meter
+from statemachines.controller.zk_requests import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.leader_and_isr import NO_EPOCH, NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionId, TopicName, TopicPartition, checked_partition, named

@@ -14,7 +14,7 @@ Equivalent survivors, which no test could catch:
     broker/log/truncation   a log that begins at -1 instead of 0 by default: there is no offset below 0
     event_thread            a batch's last request, not its first, says whether it reads: all requests do, or none
     controller_process      a length that is not 0, in place of one above 0
-    kafka_zk_client         the text of an exception that every caller catches
+    zk_requests             the text of an exception that every caller catches
     partition_state_machine zip without strict: the number of answers has been checked before
     zookeeper/counters      EVER as another number: a waiting notification counts as a change at any time
 """

@@ -56,7 +56,13 @@ from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, Design
 from statemachines.controller.event_driver import ReleaseChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, event_of
 from statemachines.controller.kafka_controller import KafkaController, QueuedEvent
-from statemachines.controller.kafka_zk_client import (
+from statemachines.controller.metrics import context_of, gauges_of, update_metrics
+from statemachines.controller.partition_state_machine import PartitionStateMachine
+from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch, RequestsNotSent
+from statemachines.controller.threads import IDLE, ControllerEvent, Queued
+from statemachines.controller.zk_requests import (
     Exists,
     GetChildren,
     GetData,
@@ -64,12 +70,6 @@ from statemachines.controller.kafka_zk_client import (
     ZkRequest,
     ZkResponse,
 )
-from statemachines.controller.metrics import context_of, gauges_of, update_metrics
-from statemachines.controller.partition_state_machine import PartitionStateMachine
-from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
-from statemachines.controller.replica_state_machine import ReplicaStateMachine
-from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch, RequestsNotSent
-from statemachines.controller.threads import IDLE, ControllerEvent, Queued
 from statemachines.messages.control_requests import (
     UNKNOWN_BROKER_EPOCH,
     ControlRequest,

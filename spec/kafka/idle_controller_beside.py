@@ -41,8 +41,8 @@ from spec.kafka.scripted_cluster import ControlCommand, Disagreement, different,
 from statemachines.changes.elections import Threads
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_controller import QueuedEvent
-from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
 from statemachines.controller.threads import Queued
+from statemachines.controller.zk_requests import ZkRequest, ZkResponse
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.leader_and_isr import LEADER_DURING_DELETE
 from statemachines.messages.topic_partition import TopicPartition

@@ -14,7 +14,7 @@ from election.ids import BrokerEpoch, BrokerId, ControllerEpoch
 from spec.kafka.control_values import parsed
 from statemachines.controller.calls import Await
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH, registration
-from statemachines.controller.kafka_zk_client import (
+from statemachines.controller.zk_requests import (
     StateRequests,
     ZkRequest,
     ZkResponse,

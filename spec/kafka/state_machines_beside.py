@@ -56,11 +56,11 @@ from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_driver import EventDriver
-from statemachines.controller.kafka_zk_client import StateRequests, ZkBatch
 from statemachines.controller.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import BatchNotEmpty, ControllerBrokerRequestBatch
 from statemachines.controller.state_change import ElectionOutcome, FailedStateChange, StateChangeFailure
+from statemachines.controller.zk_requests import StateRequests, ZkBatch
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment

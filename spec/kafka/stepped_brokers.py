@@ -27,7 +27,7 @@ from statemachines.broker.partition import NEVER, Milliseconds
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.controller.alter_partition import AlterPartitionOutcome, AlterPartitionResponse
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.kafka_zk_client import GetData, ZkRequest, ZkResponse
+from statemachines.controller.zk_requests import GetData, ZkRequest, ZkResponse
 from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,

@@ -1,7 +1,8 @@
 """A controller's current event, as a part: the variables that keep the rest of the event.
 
 The rest of an event is a value, `EventWaiting`: the pending batch of requests, and a stack of calls (decision 0024).
-The calls are interned: nobody lists the stacks that may remain.
+The calls are interned: nobody lists the stacks that may remain. The requests to brokers that the event has collected
+are in batches of their own (`spec.parts.requests`).
 
 A controller that goes change by change also stops after a completed change: then no batch is pending.
 
@@ -19,15 +20,15 @@ from typing import Any, TypeVar
 from spec.language import Look, Part, Queue, Size, State, Tag, interned, picture, variable
 from statemachines.controller.alter_partition import AlterPartitionProcessor
 from statemachines.controller.calls import Await, Call, Calls, EventWaiting
-from statemachines.controller.kafka_zk_client import StateRequests
 from statemachines.controller.partition_state_machine import Election
 from statemachines.controller.replica_state_machine import Removal
+from statemachines.controller.zk_requests import StateRequests
 
 T = TypeVar("T")
 
 
 class Waits(Enum):
-    """What the thread waits for."""
+    """Which part of the controller waits, and for what."""
 
     Nothing = "it has no event"
     PartitionStateMachine = "for ZooKeeper, to change the states of partitions"
@@ -42,7 +43,7 @@ class Waits(Enum):
 class EventThread(State):
     """A controller's current event [ControllerEventThread]; empty if the controller is idle."""
 
-    waits: Waits = variable("What it waits for. That follows from the other variables, and is read more often.")
+    waits: Waits = variable("What waits. That follows from the other variables, and is read more often.")
     requests: StateRequests | None = variable("The batch of requests that ZooKeeper has yet to answer.")
     then: Call | None = variable("The call that takes the answers.", of=lambda self: interned(None))
     calls: Calls = variable("The calls after it.", of=lambda self: interned(()))
@@ -91,14 +92,14 @@ class EventThreadPart(Part[EventThread]):
         """As in the system."""
         return self.type_sizes
 
-    def leave(self, s: EventThread, left: EventWaiting | None) -> None:
+    def keep(self, s: EventThread, rest: EventWaiting | None) -> None:
         """Keep the rest of the event; None if it is over."""
-        if left is None:
+        if rest is None:
             s.waits, s.requests, s.then, s.calls = Waits.Nothing, None, None, ()
             return
-        assert not left.must_reelect
-        self.wait(s, left.awaits)
-        s.calls = left.calls
+        assert not rest.must_reelect
+        self.wait(s, rest.awaits)
+        s.calls = rest.calls
 
     def wait(self, s: EventThread, awaits: Await | None) -> None:
         """Wait for this batch; None after a completed change."""

@@ -16,8 +16,8 @@ from spec.parts.zookeeper import Ensemble
 from statemachines.controller.calls import Calls, EventFailed, EventFailure, Result
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.zk_client import ControllerZkClient
+from statemachines.controller.zk_requests import ZkResponse
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicName, TopicPartition
 from statemachines.messages.zk_data import (

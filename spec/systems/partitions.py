@@ -23,7 +23,6 @@ from statemachines.controller.calls import Calls
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import ZkBatch
 from statemachines.controller.partition_state_machine import (
     CONTROLLED_SHUTDOWN,
     OFFLINE,
@@ -32,6 +31,7 @@ from statemachines.controller.partition_state_machine import (
     PartitionLeaderElectionStrategy,
 )
 from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType
+from statemachines.controller.zk_requests import ZkBatch
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -391,7 +391,7 @@ class Partitions(ClusterSpec[C]):
         if removal is None or requests is None or after.thread.removal is not None:
             return False
         asking = (*requests.partitions, *(update.partition for update in requests.updates))
-        replicas = (PartitionAndReplica(partition, removal.replica) for partition in asking)
+        replicas = (PartitionAndReplica(partition, removal.broker) for partition in asking)
         return any(self.replica_changes(before, after, each, OfflineReplica, OfflineReplica) for each in replicas)
 
     @sometimes(

@@ -68,7 +68,7 @@ from statemachines.controller.alter_partition import (
     AlterPartitionRequest,
     AlterPartitionResponse,
 )
-from statemachines.controller.kafka_zk_client import (
+from statemachines.controller.zk_requests import (
     ZkBatch,
     ZkRequest,
     ZkResponse,

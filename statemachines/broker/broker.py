@@ -37,7 +37,7 @@ from statemachines.controller.calls import EventFailure
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.control_responses import ControlResponse
 from statemachines.controller.controlled_shutdown import controlled_shutdown_response
-from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse
+from statemachines.controller.zk_requests import ZkRequest, ZkResponse
 from statemachines.messages.control_requests import ControlRequest, UpdateMetadataRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.records import Offset, Produced

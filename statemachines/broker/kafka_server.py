@@ -53,7 +53,7 @@ from statemachines.broker.metadata_cache import MetadataCache
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.controlled_shutdown import ControlledShutdownRequest, ControlledShutdownResponse
 from statemachines.controller.design import CONTROLLER, registration
-from statemachines.controller.kafka_zk_client import GetData, ZkResponse
+from statemachines.controller.zk_requests import GetData, ZkResponse
 from statemachines.messages.control_requests import UNKNOWN_BROKER_EPOCH
 from statemachines.messages.errors import Errors
 from statemachines.zookeeper.tree import Code

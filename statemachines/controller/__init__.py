@@ -20,11 +20,11 @@ partition_reassignment, zk_reassignment (until 2.3)
 replica_leader_election, controlled_shutdown
                   preferred leaders, and brokers that ask for permission to stop
 isr_changes       ISRs that leaders change; alter_partition, what they ask for
-failover          its failover and resignation, release by release; failover_calls, the calls of each step
+failover          its failover and resignation; failover_stages, their steps in each release
 context           its knowledge of the cluster
 partition_state_machine, replica_state_machine
                   changes of states, with their writes and requests; state_change, their results
 request_batch     collects requests to brokers; channel_manager delivers them, control_responses handles responses
-zk_client         requests of handlers to ZooKeeper, by means of kafka_zk_client
+zk_client         requests of handlers to ZooKeeper, in batches of zk_requests
 control_design    how releases differ in all this
 """

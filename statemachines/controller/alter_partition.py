@@ -40,8 +40,8 @@ from typing import ClassVar, NamedTuple, TypeAlias
 from election.brokers import in_order
 from election.ids import BrokerEpoch, BrokerId, LeaderEpoch
 from statemachines.controller.calls import Calls, EventFailed, EventFailure, Result, then
-from statemachines.controller.kafka_zk_client import PartitionUpdate
 from statemachines.controller.request_batch import BatchNotEmpty, RequestsNotSent
+from statemachines.controller.zk_requests import PartitionUpdate
 from statemachines.controller.zk_state_machine import Answers, ZkStateMachine
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState

@@ -26,9 +26,9 @@ from collections.abc import Collection, Iterable, Sequence
 from election.ids import BrokerEpoch, BrokerId
 from statemachines.controller.calls import Calls, always, call, then
 from statemachines.controller.control_responses import LeaderAndIsrResponse
-from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_reassignment import PartitionReassignment
 from statemachines.controller.state_change import ElectionOutcome
+from statemachines.controller.zk_requests import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -142,7 +142,12 @@ class BrokerChanges(PartitionReassignment):
     def on_replicas_become_offline(
         self, new_offline_replicas: Sequence[PartitionAndReplica], gone: Collection[BrokerId] = ()
     ) -> Calls:
-        """These replicas are no longer online: their brokers died, or their log directories failed."""
+        """These replicas are no longer online: their brokers died, or their log directories failed.
+
+        Args:
+            new_offline_replicas: the replicas.
+            gone: the dead brokers. Until 1.0 only the partitions that they led lose their leader.
+        """
         for_deletion: list[PartitionAndReplica] = []
         not_for_deletion: list[PartitionAndReplica] = []
         for replica in new_offline_replicas:

@@ -17,7 +17,7 @@ made by `then` takes the result of the calls before it:
     def process_topic_deletion(self):
         return (*self.zk_client.get_children(DELETE_TOPICS, watch=True), then(self._deletions_changed))
 
-    def _complete_delete_topic(self, topic):
+    def _complete_delete_topic(self, topic):  # without what differs in older releases
         replicas = self.context.replicas_in_state(topic, ReplicaDeletionSuccessful)
         return (
             call(self.replicas_become, replicas, NonExistentReplica),
@@ -29,9 +29,11 @@ made by `then` takes the result of the calls before it:
 
 An exception in Kafka drops the remaining calls, down to one that handles it. Such a call is always made: after
 `always` (finally) the failure continues; with `on_failure` (try and catch) it ends, and the call receives it, or None
-if there is none; with `either` the call receives the result or the failure. ControllerMoved works in the same way. A
-controller whose requests to brokers fail triggers a new election at once; the remaining calls of its event may still
-read, but their writes are refused.
+if there is none; with `either` the call receives the result or the failure. ControllerMoved works in the same way.
+
+If requests to brokers cannot be made, a state machine logs that, and the event goes on. Elsewhere it is a failure,
+IllegalState, and at the end of the event the controller has another one elected. Kafka resigns at once: there a call
+that handles the failure meets an empty context. Here it meets the old one, and its fenced writes are refused.
 
 [process in KafkaController.scala, 3.9]
 """
@@ -40,8 +42,8 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeAlias
 
-from statemachines.controller.kafka_zk_client import StateRequests, ZkRequests
 from statemachines.controller.state_change import ChangeDone
+from statemachines.controller.zk_requests import StateRequests, ZkRequests
 from statemachines.zookeeper.tree import Code
 
 P = ParamSpec("P")
@@ -81,6 +83,7 @@ class Await(NamedTuple):
 
     what: ZkRequests | StateRequests
     then: Call | None = None
+    """None: the responses are the result."""
 
 
 class Result(NamedTuple):
@@ -138,7 +141,7 @@ def always(handler: Call) -> Call:
 class EventFailure(Enum):
     """Why the processing of an event was cut short, with Kafka's exception."""
 
-    ControllerMoved = "another controller has been elected: it resigns [ControllerMovedException]"
+    ControllerMoved = "another controller has been elected: uncaught, it resigns [ControllerMovedException]"
     IllegalState = "requests to brokers could not be made: it has another elected [IllegalStateException]"
     NoLeaderAndIsr = "ZooKeeper has no leader and ISR of the partition [IllegalStateException]"
     NewerController = "a newer controller has written the state [StateChangeFailedException]"

@@ -10,8 +10,8 @@ Until 0.10.2 the replicas in LeaderAndIsr and UpdateMetadata were a set, so five
 
 from statemachines.changes.control import ControlChanges
 from statemachines.changes.receiving import ReceivingChanges
-from statemachines.controller import failover as stages
-from statemachines.controller.failover import Stage
+from statemachines.controller import failover_stages as stages
+from statemachines.controller.failover_stages import Stage
 from statemachines.releases import RELEASES, line_of
 from statemachines.tables.replica import REPLICA, ReplicaState
 from statemachines.tables.table import Table

@@ -1,7 +1,7 @@
 """How a controller is elected and notified, release by release (`Design`), and its sequences of requests.
 
 Each task of a broker is a row of requests, which it makes in order if nothing intervenes: `STARTUP`, `EXPIRED`,
-`ELECTION`, the reactions to events (`threads`), a failover (`failover`). The rest of a row is the agenda of a
+`ELECTION`, the reactions to events (`threads`), a failover (`failover_stages`). The rest of a row is the agenda of a
 `controller_process`. The steps are in `registration` and `election`: every reply either continues the row, or
 replaces it. Other processes may act between any two requests: that is where the bugs live.
 
@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 
 from election.ids import BrokerId, ControllerEpoch
 from statemachines.changes.elections import Election, ElectionChanges, Threads
-from statemachines.controller.failover import failover, steps_of
+from statemachines.controller.failover_stages import failover, steps_of
 from statemachines.controller.threads import (
     CREATES,
     HANDLING,

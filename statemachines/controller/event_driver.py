@@ -27,7 +27,13 @@ from statemachines.controller.calls import (
 )
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.kafka_zk_client import (
+from statemachines.controller.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
+from statemachines.controller.rebalance_timer import RebalanceTimer
+from statemachines.controller.replica_state_machine import ReplicaStateMachine
+from statemachines.controller.request_batch import BatchNotEmpty, ControllerBrokerRequestBatch, RequestsNotSent
+from statemachines.controller.state_change import ChangeDone, EventDone
+from statemachines.controller.zk_client import ControllerZkClient
+from statemachines.controller.zk_requests import (
     READS,
     ControllerMoved,
     RequestFailed,
@@ -39,12 +45,6 @@ from statemachines.controller.kafka_zk_client import (
     retry_requests_until_connected,
     unwrapped,
 )
-from statemachines.controller.partition_state_machine import PartitionLeaderElectionStrategy, PartitionStateMachine
-from statemachines.controller.rebalance_timer import RebalanceTimer
-from statemachines.controller.replica_state_machine import ReplicaStateMachine
-from statemachines.controller.request_batch import BatchNotEmpty, ControllerBrokerRequestBatch, RequestsNotSent
-from statemachines.controller.state_change import ChangeDone, EventDone
-from statemachines.controller.zk_client import ControllerZkClient
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.messages.zk_data import topic_partition_state_path
@@ -283,7 +283,7 @@ class EventDriver:
             return (call(self.fail, failed.cause),)
 
     def go_on(self, processing: EventWaiting) -> EventWaiting | EventDone:
-        """Make the calls of an event, in order, up to the first that waits. It has waited for nothing until now."""
+        """Make the calls of an event, in order, up to the first that waits. What it has waited for is over."""
         calls, answer, must_reelect = processing.calls, processing.answer, processing.must_reelect
         while calls:
             first, rest = calls[0], calls[1:]
@@ -322,7 +322,7 @@ class EventDriver:
         return getattr(of, made.method)(*made.arguments) or ()
 
     def _is_fenced(self, awaits: Await) -> bool:
-        """Whether it writes with the check of its epoch; without one, after it has triggered another election."""
+        """Whether these are writes that check the controller's epoch, as all do since 2.1."""
         return self.design.fence_zk and awaits.what.writes
 
     def _unwound(self, calls: Calls, cause: EventFailure | Code) -> Calls:

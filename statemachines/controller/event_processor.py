@@ -59,13 +59,13 @@ from statemachines.controller.control_responses import (
 from statemachines.controller.controlled_shutdown import ControlledShutdown
 from statemachines.controller.design import BROKER_IDS
 from statemachines.controller.event_driver import BrokerChannels, ChangeHandlers
-from statemachines.controller.failover_calls import ControllerFailover
-from statemachines.controller.kafka_zk_client import Exists, GetChildren, GetData, ZkRequest
+from statemachines.controller.failover import ControllerFailover
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch
 from statemachines.controller.state_change import FailedStateChange, log_failed_state_change
 from statemachines.controller.topic_changes import TopicChanges
+from statemachines.controller.zk_requests import Exists, GetChildren, GetData, ZkRequest
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.messages.zk_data import (
@@ -120,8 +120,8 @@ def event_processor(
         channels: the channels to brokers.
         put: puts an event into the queue.
         log: called with each failed change of a state, which Kafka logs as an error. The default logs an error with
-            Python's `logging`, by the logger `state_change`; None does nothing. The failure of a whole event is not
-            logged: it is the `failure` of the result of `carry_out`.
+            Python's `logging`, by the logger `statemachines.controller.state_change`; None does nothing. The failure
+            of a whole event is not logged: it is the `failure` of the result of `carry_out`.
     """
     context = ControllerContext() if context is None else context
     batches = [ControllerBrokerRequestBatch(controller, context, send, design=design) for _ in range(3)]

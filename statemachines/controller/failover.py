@@ -1,381 +1,345 @@
-"""The steps of a broker that becomes controller, and of one that ceases to be it, in order, for each release.
+"""Controller failover: what an elected broker does before it processes events, as calls.
 
-A controller that takes over knows nothing but its epoch. In its failover (onControllerFailover) it first registers
-handlers, so that it learns of changes after its reads. Then it reads everything, informs brokers of each other, and
-only then elects leaders and resumes unfinished work. A resignation (onControllerResignation) undoes all that.
+It reads everything, and then resumes the work that its predecessor may have left unfinished:
 
-The lists are Kafka's own, step by step. A release without a list has that of the release before. If Kafka only
-renamed a method, the step keeps one name. Rules for whole lists are not repeated in them:
+    it deletes notifications of failed disks and of ISRs, since it now reads everything
+    it reads brokers, topics, assignments and states of partitions, and opens channels to the brokers
+    it reads the topics to be deleted; those with a replica offline, or being reassigned, must wait
+    UpdateMetadata: the live brokers. A broker that does not know a leader refuses to follow it [B12]
+    the state machines start: replicas first, so that dead ones leave the ISRs before leaders are elected
+    reassignments, deletions and the preferred elections requested in ZooKeeper continue
 
-    epoch    up to 2.0 the failover begins with it; since 2.1 it is fixed earlier, in the election
-    watches  up to 1.0 a subscription sets the watch; since 1.1 a handler is only registered, and the next read sets
-             the watch. (Up to 1.0, ZkClient sets the watch again whenever it reads a path with a listener. That is
-             not shown: the callback for the earlier watch does the same.)
-    fence    since 2.1 each write checks the version of /controller_epoch, except for those to /feature  [KAFKA-6082]
+The lists of `failover_stages` have the steps and their order; `STARTED_BY` and `STOPPED_BY` map each step to its calls
+here, and `LEFT_OUT` and `ELSEWHERE` have the others. Two more things are left out. Until 1.0 a listener sets its watch
+in a step of its own, even if a later read sets it, too. And 0.10 reads the preferred elections once, whereas here they
+are read again before they are held, without effect. If any step fails the broker triggers another election, and
+resigns if there is another controller already [elect].
 
-A model has the stages with a `step`. The others are fused with their neighbours, because they touch nothing that is
-modelled. So are UpdateMetadata and LeaderAndIsr, which are only queued here: they go with the request before them.
-Two kinds of stages also write the states of partitions, which this leaves out: the one that removes dead replicas
-from the ISR (replicaStateMachine.startup, since 2.3), and those that resume reassignments, deletions and preferred
-elections.
+A controller that resigns forgets all of it. Requests that an interrupted event has left in the batches stay there: if
+that broker is elected again, every change of states that uses this batch fails [B21, open; `clear_batch` is a
+proposal]. Until 0.10.2 only the epoch was forgotten. The next failover reads the rest anew, but adds to the known
+reassignments: those that others have finished since begin again [B26, KAFKA-5310, 0.11]. So it does to the preferred
+elections in progress. Until 1.1 failed log directories were kept, even if other controllers had learned since that
+they were back.
 
-A resignation makes no request. A watch stays set in ZooKeeper; when it fires, it finds no handler.
-
-[onControllerFailover, initializeControllerContext, onControllerResignation in KafkaController.scala, and the classes
-that they start and stop, 0.10.1 to 3.9]
+[onControllerFailover, onControllerResignation, initializeControllerContext in KafkaController.scala, 3.9]
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Final, NamedTuple
+from __future__ import annotations
 
-from statemachines.controller.threads import Agenda, ControllerStep
-from statemachines.releases import Release, line_of
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final, TypeAlias
 
-
-class Stage(NamedTuple):
-    """One step of a failover or a resignation."""
-
-    name: str
-    """Kafka's method, or a description of what it does instead."""
-    effect: str = ""
-    """Letters of ZAWS: reads ZooKeeper, sets a watch there, writes there, sends to brokers; empty if local."""
-    step: tuple[ControllerStep, ...] = ()
-    """The requests of the stage in a model; none if it is fused with its neighbours."""
-
-
-# The epoch, until 2.0. [KafkaController.scala, 0.10.1, 2.0]
-READ_EPOCH = Stage(
-    "readControllerEpoch", "Z", (ControllerStep.ReadEpoch,)
-)  # the increment expects the version read here
-# fences older controllers before any other read
-INCREMENT_EPOCH = Stage("incrementControllerEpoch", "W", (ControllerStep.IncrementEpoch,))
-
-# Finalized features. [KafkaController.scala, 2.7]
-FEATURES = Stage("maybeSetupFeatureVersioning", "ZW")  # a broker without them does not count as live
-
-# Listeners of the ZkClient: the watch is set here. [KafkaController.scala, PartitionStateMachine.scala, 0.10.1; 1.0]
-LISTEN_REASSIGNMENT = Stage("registerPartitionReassignmentListener", "A")  # before the read of reassignments
-LISTEN_ISR = Stage("registerIsrChangeNotificationListener", "A")  # for ISRs that change after the read of states
-LISTEN_PREFERRED = Stage("registerPreferredReplicaElectionListener", "A")  # before the read of such elections
-LISTEN_TOPICS = Stage("registerTopicChangeListener", "A")  # before the read of topics
-LISTEN_DELETIONS = Stage("registerTopicDeletionListener", "A")  # before their read; in 0.10.1 if deletion is enabled
-LISTEN_BROKERS = Stage(
-    "registerBrokerChangeListener", "A", (ControllerStep.WatchBrokers,)
-)  # before the read of brokers
-LISTEN_LOG_DIRS = Stage("registerLogDirEventNotificationListener", "A")  # for disks that fail from now on
-# too late: partitions added since the read of assignments go unnoticed
-LISTEN_PARTITIONS = Stage("registerPartitionModificationsListener", "A")
-
-# Handlers: the next read sets the watch; two have an exists of their own. [KafkaController.scala, 1.1]
-HANDLE_BROKERS = Stage("register brokerChangeHandler")  # the read of brokers sets the watch
-HANDLE_TOPICS = Stage("register topicChangeHandler")  # the read of topics sets the watch
-HANDLE_DELETIONS = Stage("register topicDeletionHandler")  # the read of topic deletions sets the watch
-HANDLE_LOG_DIRS = Stage("register logDirEventNotificationHandler")  # the listing of notifications sets the watch
-HANDLE_ISR = Stage("register isrChangeNotificationHandler")  # the listing of notifications sets the watch
-HANDLE_PREFERRED = Stage("register preferredReplicaElectionHandler", "A")  # an exists; the node may be missing
-HANDLE_REASSIGNMENT = Stage("register partitionReassignmentHandler", "A")  # an exists; the node may be missing
-HANDLE_PARTITIONS = Stage("register partitionModificationsHandlers")  # the read of assignments sets the watches
-# exists sets the watches; endpoints that changed since the read go unnoticed
-HANDLE_BROKER_DATA = Stage("register brokerModificationsHandlers", "A")
-
-# Old notifications. [LogDirUtils.scala, 1.0; KafkaZkClient.scala, 1.1]
-# responses to LeaderAndIsr will report failed disks
-DELETE_LOG_DIR_EVENTS = Stage("LogDirUtils.deleteLogDirEvents", "ZW")
-DELETE_LOG_DIRS = Stage("deleteLogDirEventNotifications", "ZAW")  # responses to LeaderAndIsr report them
-DELETE_ISR = Stage("deleteIsrChangeNotifications", "ZAW")  # the read of states covers them; a later one is a new node
-
-# The context. [initializeControllerContext in KafkaController.scala, 0.10.1, 1.1, 2.2, 2.4, 2.8]
-BROKERS_0_10 = Stage("zkUtils.getAllBrokersInCluster", "Z", (ControllerStep.ReadBrokers,))  # live brokers
-BROKERS_1_1 = Stage("zkClient.getAllBrokersInCluster", "ZA", (ControllerStep.ReadBrokers,))  # live brokers
-# live brokers with their epochs [KAFKA-7235]
-BROKERS_2_2 = Stage("zkClient.getAllBrokerAndEpochsInCluster", "ZA", (ControllerStep.ReadBrokers,))
-TOPICS_0_10 = Stage("zkUtils.getAllTopics", "Z")  # the topics
-TOPICS_1_1 = Stage("zkClient.getAllTopicsInCluster", "ZA")  # the topics
-ASSIGNED_0_10 = Stage("zkUtils.getReplicaAssignmentForTopics", "Z")  # their partitions and replicas
-ASSIGNED_1_1 = Stage("zkClient.getReplicaAssignmentForTopics", "ZA")  # their partitions and replicas
-ASSIGNED_2_4 = Stage("zkClient.getFullReplicaAssignmentForTopics", "ZA")  # with reassignments [KIP-455]
-ASSIGNED_2_8 = Stage("zkClient.getReplicaAssignmentAndTopicIdForTopics", "ZA")  # with topic ids [KIP-516]
-TOPIC_IDS = Stage("processTopicIds", "W")  # topics without an id get one
-CLEAR = Stage("clear partitionLeadershipInfo and shuttingDownBrokerIds")  # the latter are stored nowhere
-STATES = Stage(
-    "updateLeaderAndIsrCache", "Z", (ControllerStep.ReadStates,)
-)  # every leader and ISR, except of new partitions
-CHANNELS = Stage("controllerChannelManager.startup")  # a thread for each live broker; nothing is sent before
-PREFERRED_0_10 = Stage("zkUtils.getPartitionsUndergoingPreferredReplicaElection", "Z")  # requested elections
-PREFERRED_1_1 = Stage("zkClient.getPreferredReplicaElection", "ZA")  # requested elections
-REASSIGNED_0_10 = Stage("zkUtils.getPartitionsBeingReassigned", "ZW")  # finished ones are removed from the node
-REASSIGNED_1_1 = Stage("zkClient.getPartitionReassignment", "ZA")  # finished ones are removed later, on resumption
-
-# Topic deletion. [TopicDeletionManager.scala, 0.10.1, 0.10.2, 0.11]
-DELETIONS_0_10 = Stage("zkUtils.getChildren of /admin/delete_topics", "Z")  # topics to delete
-DELETIONS_1_1 = Stage("zkClient.getTopicDeletions", "ZA")  # topics to delete
-NEW_DELETION_MANAGER = Stage("new TopicDeletionManager")  # the state machines query it for deletions
-# the state machines query it; if deletion is disabled, it removes the nodes
-INIT_DELETION_MANAGER = Stage("topicDeletionManager.init", "W")
-TRY_DELETION = Stage("topicDeletionManager.tryTopicDeletion", "ZWS")  # resumes eligible deletions
-DELETE_THREAD = Stage(
-    "deleteTopicManager.start", step=(ControllerStep.Started,)
-)  # its thread deletes topics; the failover is done
-
-# Information for brokers; up to 2.1 with all partitions. [KAFKA-4443, 0.10.2; KAFKA-7537, 2.2]
-# a broker follows no leader that it does not know to be alive; only queued
-METADATA = Stage("sendUpdateMetadataRequest(all)", "S")
-# the list of live brokers is enough to follow a leader; only queued
-METADATA_2_2 = Stage("sendUpdateMetadataRequest(none)", "S")
-
-# The state machines. [ReplicaStateMachine.scala, 0.10.1, 2.3; PartitionStateMachine.scala, 0.10.1]
-RSM = Stage("replicaStateMachine.startup", "S")  # LeaderAndIsr to replicas on live brokers; only queued
-# and replicas on dead brokers leave the ISR [KAFKA-3143]
-RSM_2_3 = Stage("replicaStateMachine.startup, offline ones too", "ZWS")
-# elects where there is no live leader
-PSM = Stage(
-    "partitionStateMachine.startup", "ZWS", (ControllerStep.ReadPartitionState, ControllerStep.UpdateLeaderAndIsr)
+from election.ids import BrokerEpoch, BrokerId
+from statemachines.controller import failover_stages as stages
+from statemachines.controller.calls import Call, Calls, call, call_of, then
+from statemachines.controller.design import BROKER_IDS
+from statemachines.controller.failover_stages import Stage
+from statemachines.controller.isr_changes import IsrChanges
+from statemachines.controller.replica_leader_election import ElectionTrigger, ElectionType, ReplicaLeaderElection
+from statemachines.controller.zk_client import Assignments
+from statemachines.messages.topic_partition import TopicName, TopicPartition
+from statemachines.messages.zk_data import (
+    DELETE_TOPICS,
+    ISR_CHANGE_NOTIFICATION,
+    LOG_DIR_EVENT_NOTIFICATION,
+    PREFERRED_REPLICA_ELECTION,
+    REASSIGN_PARTITIONS,
+    TOPICS,
 )
-
-# Unfinished work of the previous controller. [KafkaController.scala, 0.10.1, 2.1, 2.4]
-REASSIGN = Stage("maybeTriggerPartitionReassignment", "ZAWS")  # resumes the reassignments read
-REASSIGN_2_4 = Stage("initializePartitionReassignments", "ZAWS")  # reads the node, then uses the assignments
-PREFER = Stage("onPreferredReplicaElection", "ZWS")  # holds elections, and deletes the node in any case
-# that deletion is fenced, so a controller that was deposed in its failover learns of it here at the latest
-PREFER_2_1 = PREFER._replace(step=(ControllerStep.DeletePreferredElection,))
-
-# Periodic tasks. [KafkaController.scala, 0.10.1, 0.11, 1.1]
-REBALANCE = Stage("autoRebalanceScheduler.startup")  # leaders are rebalanced from 5 s on, if that is enabled
-SCHEDULER = Stage("kafkaScheduler.startup")  # leaders are rebalanced from 5 s on, if that is enabled
-SCHEDULER_LAST = SCHEDULER._replace(step=(ControllerStep.Started,))
-TOKENS = Stage(
-    "tokenCleanScheduler.startup", step=(ControllerStep.Started,)
-)  # for delegation tokens; the failover is done
+from statemachines.zookeeper.tree import ZkPath
 
 
-# A line is a phase, so that releases can be compared: the epoch, listeners, the context, pending requests, deletions,
-# brokers and state machines, resumed work, schedulers.
-# fmt: off
-FAILOVER: Final[Mapping[str, tuple[Stage, ...]]] = {
-    "0.10.1": (
-        READ_EPOCH, INCREMENT_EPOCH,
-        LISTEN_REASSIGNMENT, LISTEN_ISR, LISTEN_PREFERRED, LISTEN_TOPICS, LISTEN_DELETIONS, LISTEN_BROKERS,
-        BROKERS_0_10, TOPICS_0_10, ASSIGNED_0_10, CLEAR, STATES, CHANNELS,
-        PREFERRED_0_10, REASSIGNED_0_10,
-        DELETIONS_0_10, NEW_DELETION_MANAGER,
-        RSM, PSM, LISTEN_PARTITIONS,
-        REASSIGN, PREFER, METADATA,
-        REBALANCE, DELETE_THREAD,
+class ControllerFailover(IsrChanges, ReplicaLeaderElection):
+    """The part of a controller that takes over."""
+
+    def on_controller_failover(self) -> Calls:
+        """The broker has been elected: the context has its epoch, and nothing more."""
+        return tuple(
+            each for stage in self.design.failover_steps if stage in STARTED_BY for each in STARTED_BY[stage](self)
+        )
+
+    def on_controller_resignation(self) -> None:
+        """The broker is no longer controller, or its session has ended."""
+        for stage in self.design.resignation:
+            if stage in STOPPED_BY:
+                STOPPED_BY[stage](self)
+        if self.design.clear_batch:
+            self._clear_batches()
+
+    def forget_all(self) -> None:
+        """The process ends, and its knowledge is lost."""
+        self.on_controller_resignation()
+        self.context.reset_context()
+        self.reassignment_targets.clear()
+        self.elections_in_progress = frozenset()
+        self._clear_batches()
+
+    def _clear_batches(self) -> None:
+        for each in (self.batch, self.partition_state_machine.batch, self.replica_state_machine.batch):
+            each.clear()
+
+    # Registration of handlers.
+
+    def _register(self, path: ZkPath) -> None:
+        """Make changes of the children of a node events [registerZNodeChildChangeHandler]."""
+        self.handlers.registered.add(path)
+
+    def _expect(self, path: ZkPath) -> Calls:
+        """Make the creation of a node an event [registerZNodeChangeHandlerAndCheckExistence]."""
+        return self.zk_client.path_exists(path, watch=True)
+
+    def _listen(self, path: ZkPath) -> Calls:
+        """Register a handler of children, and set the watch at once [subscribeChildChanges, until 1.0]."""
+        self.handlers.registered.add(path)
+        return self.zk_client.get_children(path, watch=True)
+
+    def _delete_notifications(self, path: ZkPath) -> Calls:
+        """Delete the notifications to earlier controllers, and watch for new ones."""
+        return (*self.zk_client.get_children(path, watch=True), then(self._delete_children, path))
+
+    def _delete_children(self, names: Sequence[str], path: ZkPath) -> Calls:
+        return self.zk_client.delete(f"{path}/{name}" for name in names)
+
+    # Reads. [initializeControllerContext]
+
+    def _read_brokers(self) -> Calls:
+        """Read the live brokers."""
+        return (*self.zk_client.get_all_broker_and_epochs_in_cluster(), then(self._set_live_brokers))
+
+    def _set_live_brokers(self, registered: Sequence[tuple[BrokerId, BrokerEpoch]]) -> None:
+        self.context.set_live_brokers(dict(registered))
+
+    def _read_topics(self) -> Calls:
+        """Read the topics."""
+        return (*self.zk_client.get_all_topics_in_cluster(), then(self._set_all_topics))
+
+    def _set_all_topics(self, topics: Sequence[TopicName]) -> None:
+        self.context.set_all_topics(topics)
+
+    def _read_assignments(self) -> Calls:
+        """Read their partitions and assignments."""
+        topics = tuple(sorted(self.context.state.all_topics))
+        return (*self.zk_client.get_full_replica_assignment_for_topics(topics), then(self._set_assignments))
+
+    def _set_assignments(self, assignments: Assignments) -> None:
+        for partition, assignment in assignments:
+            self.context.update_partition_full_replica_assignment(partition, assignment)
+        moving = {partition for partition, assignment in assignments if assignment.is_being_reassigned}
+        self.context.state.partitions_being_reassigned |= moving
+
+    def _forget_leaders(self) -> None:
+        """Forget the leaders, and the brokers that are shutting down, which are stored nowhere."""
+        self.context.state.partition_leadership_info.clear()
+        self.context.state.shutting_down_broker_ids = frozenset()
+
+    def _read_states(self) -> Calls:
+        """Read every leader and ISR."""
+        return self.update_leader_and_isr_cache(self.context.all_partitions())
+
+    def _start_channels(self) -> None:
+        """Open the channels to brokers."""
+        self.has_channels = True
+        self.channels.startup(self.all_brokers())
+
+    def _stop_channels(self) -> None:
+        self.has_channels = False
+        self.channels.shutdown()
+
+    def _fetch_topic_deletions_in_progress(self) -> Calls:
+        """Read the topics to be deleted; those with a replica offline, or being reassigned, must wait."""
+        return (*self.zk_client.get_children(DELETE_TOPICS, watch=True), then(self._init_topic_deletions))
+
+    def _init_topic_deletions(self, topics: Sequence[TopicName]) -> Calls:
+        _, offline = self.context.online_and_offline_replicas()
+        ineligible = {replica.topic_partition.topic for replica in offline}
+        ineligible |= {partition.topic for partition in self.context.state.partitions_being_reassigned}
+        return self.init_topic_deletion_manager(topics, ineligible)
+
+    def _initialize_preferred_replica_election(self) -> Calls:
+        """In 0.10, read the elections early, and fail if one of the partitions has not led by then."""
+        read = (*self.get_preferred_replica_election(), then(self._add_elections))
+        return read if self.design.read_elections_first else ()
+
+    def _add_elections(self, partitions: Sequence[TopicPartition]) -> None:
+        """Count these elections as in progress, except those that are over [initializePreferredReplicaElection].
+
+        Raises:
+            EventFailed: a partition never had a leader; nothing has changed.
+        """
+        over = frozenset(each for each in partitions if not self._is_to_be_elected(each))
+        if self.design.remember_elections:
+            self.elections_in_progress = self.elections_in_progress.union(partitions) - over
+
+    def _is_to_be_elected(self, partition: TopicPartition) -> bool:
+        """Whether a partition is assigned, and another replica leads than the preferred one."""
+        if not self.context.partition_replica_assignment(partition):
+            return False
+        return self.leadership_of(partition).leader_and_isr.leader != self.preferred_replica(partition)
+
+    def _initialize_zk_reassignment(self) -> Calls:
+        """Until 2.3, read the reassignments from their node, the only place that has them."""
+        read = (*self.zk_client.get_data((REASSIGN_PARTITIONS,)), then(self.remember_zk_reassignment))
+        return (*read, call(self.drop_finished_reassignments)) if self.design.drop_finished_reassignments else read
+
+    # Resumed work.
+
+    def _tell_all(self) -> None:
+        """Inform brokers of each other."""
+        self.send_update_metadata_request(self.all_brokers())
+
+    def _start_replica_state_machine(self) -> Calls:
+        """Send leaders to replicas on live brokers; since 2.3 the others leave the ISRs [B34, KAFKA-3143]."""
+        return self.replica_state_machine.startup()
+
+    def _start_partition_state_machine(self) -> Calls:
+        """Elect leaders where there are none."""
+        return self.partition_state_machine.startup()
+
+    def _initialize_partition_reassignments(self) -> Calls:
+        """Resume reassignments."""
+        if not self.design.kip_455:
+            return self.resume_zk_reassignments()
+        return (*self.resume_zk_partition_reassignment(), then(self._resume_other_reassignments))
+
+    def _resume_other_reassignments(self, resumed: Sequence[TopicPartition]) -> Calls:
+        moving = self.context.state.partitions_being_reassigned
+        return self.maybe_resume_reassignments(sorted(moving - frozenset(resumed)))
+
+    def _resume_preferred_replica_elections(self, partitions: Sequence[TopicPartition]) -> Calls:
+        """Elect for assigned partitions without their preferred leader, and without a pending deletion.
+
+        Until 0.10.2, elect for those that count as in progress. Their topics are then eligible for deletion.
+        """
+        if self.design.remember_elections:
+            elected = tuple(sorted(self.elections_in_progress))
+            self.context.state.topics_ineligible_for_deletion -= {partition.topic for partition in elected}
+            return self.elect_and_remove(elected)
+        pending = tuple(
+            partition
+            for partition in partitions
+            if self._is_to_be_elected(partition) and not self.is_topic_queued_up_for_deletion(partition.topic)
+        )
+        return self.on_replica_election(pending, ElectionType.PREFERRED, ElectionTrigger.ZkTriggered)
+
+    # Resignation.
+
+    def _forget_context(self) -> None:
+        """Forget the context; the header lists what releases did not forget."""
+        reassigned = self.context.state.partitions_being_reassigned
+        kept = {} if self.design.forget_failed_dirs else dict(self.context.state.replicas_on_offline_dirs)
+        self.context.reset_context()
+        if self.design.reset_context:
+            self.reassignment_targets.clear()
+        else:
+            self.context.state.partitions_being_reassigned = reassigned
+        self.context.state.replicas_on_offline_dirs.update(kept)
+
+    STARTS_PARTITIONS: ClassVar[Call] = call_of(_start_partition_state_machine)
+    """Before this call partitions have no states."""
+
+
+Step: TypeAlias = Callable[[ControllerFailover], Calls]
+
+
+def _registers(path: ZkPath) -> Step:
+    """Changes of the children of this node are events; a later read sets the watch."""
+    return lambda its: (call(its._register, path),)
+
+
+def _expects(path: ZkPath) -> Step:
+    return lambda its: (call(its._expect, path),)
+
+
+def _deletes_notifications(path: ZkPath) -> Step:
+    return lambda its: (call(its._delete_notifications, path),)
+
+
+STARTED_BY: Final[Mapping[Stage, Step]] = {
+    **dict.fromkeys((stages.HANDLE_BROKERS, stages.LISTEN_BROKERS), _registers(BROKER_IDS)),
+    **dict.fromkeys((stages.HANDLE_TOPICS, stages.LISTEN_TOPICS), _registers(TOPICS)),
+    **dict.fromkeys((stages.HANDLE_DELETIONS, stages.LISTEN_DELETIONS), _registers(DELETE_TOPICS)),
+    stages.HANDLE_LOG_DIRS: _registers(LOG_DIR_EVENT_NOTIFICATION),
+    stages.LISTEN_LOG_DIRS: lambda its: (call(its._listen, LOG_DIR_EVENT_NOTIFICATION),),
+    stages.HANDLE_ISR: _registers(ISR_CHANGE_NOTIFICATION),
+    stages.LISTEN_ISR: lambda its: (call(its._listen, ISR_CHANGE_NOTIFICATION),),
+    **dict.fromkeys((stages.HANDLE_PREFERRED, stages.LISTEN_PREFERRED), _expects(PREFERRED_REPLICA_ELECTION)),
+    **dict.fromkeys((stages.HANDLE_REASSIGNMENT, stages.LISTEN_REASSIGNMENT), _expects(REASSIGN_PARTITIONS)),
+    **dict.fromkeys(
+        (stages.DELETE_LOG_DIRS, stages.DELETE_LOG_DIR_EVENTS), _deletes_notifications(LOG_DIR_EVENT_NOTIFICATION)
     ),
-    # KAFKA-4443: brokers learn of each other before they learn of leaders
-    "0.10.2": (
-        READ_EPOCH, INCREMENT_EPOCH,
-        LISTEN_REASSIGNMENT, LISTEN_ISR, LISTEN_PREFERRED, LISTEN_TOPICS, LISTEN_DELETIONS, LISTEN_BROKERS,
-        BROKERS_0_10, TOPICS_0_10, ASSIGNED_0_10, CLEAR, STATES, CHANNELS,
-        PREFERRED_0_10, REASSIGNED_0_10,
-        DELETIONS_0_10, INIT_DELETION_MANAGER,
-        METADATA, RSM, PSM, LISTEN_PARTITIONS,
-        REASSIGN, PREFER,
-        REBALANCE, DELETE_THREAD,
+    stages.DELETE_ISR: _deletes_notifications(ISR_CHANGE_NOTIFICATION),
+    **dict.fromkeys(
+        (stages.BROKERS_0_10, stages.BROKERS_1_1, stages.BROKERS_2_2), lambda its: (call(its._read_brokers),)
     ),
-    # KAFKA-5028: one event thread does everything, including the work of the deletion thread
-    "0.11": (
-        READ_EPOCH, INCREMENT_EPOCH,
-        LISTEN_REASSIGNMENT, LISTEN_ISR, LISTEN_PREFERRED, LISTEN_TOPICS, LISTEN_DELETIONS, LISTEN_BROKERS,
-        BROKERS_0_10, TOPICS_0_10, ASSIGNED_0_10, CLEAR, STATES, CHANNELS,
-        REASSIGNED_0_10,
-        DELETIONS_0_10, INIT_DELETION_MANAGER,
-        METADATA, RSM, PSM, LISTEN_PARTITIONS,
-        REASSIGN, TRY_DELETION, PREFERRED_0_10, PREFER,
-        SCHEDULER_LAST,
+    **dict.fromkeys((stages.TOPICS_0_10, stages.TOPICS_1_1), lambda its: (call(its._read_topics),)),
+    **dict.fromkeys(
+        (stages.ASSIGNED_0_10, stages.ASSIGNED_1_1, stages.ASSIGNED_2_4, stages.ASSIGNED_2_8),
+        lambda its: (call(its._read_assignments),),
     ),
-    # KIP-112: failed disks
-    "1.0": (
-        READ_EPOCH, INCREMENT_EPOCH, DELETE_LOG_DIR_EVENTS,
-        LISTEN_REASSIGNMENT, LISTEN_ISR, LISTEN_PREFERRED, LISTEN_TOPICS, LISTEN_DELETIONS, LISTEN_BROKERS,
-        LISTEN_LOG_DIRS,
-        BROKERS_0_10, TOPICS_0_10, ASSIGNED_0_10, CLEAR, STATES, CHANNELS,
-        REASSIGNED_0_10,
-        DELETIONS_0_10, INIT_DELETION_MANAGER,
-        METADATA, RSM, PSM, LISTEN_PARTITIONS,
-        REASSIGN, TRY_DELETION, PREFERRED_0_10, PREFER,
-        SCHEDULER_LAST,
+    stages.CLEAR: lambda its: (call(its._forget_leaders),),
+    stages.STATES: lambda its: (call(its._read_states),),
+    stages.CHANNELS: lambda its: (call(its._start_channels),),
+    stages.PREFERRED_0_10: lambda its: (call(its._initialize_preferred_replica_election),),
+    **dict.fromkeys(
+        (stages.REASSIGNED_0_10, stages.REASSIGNED_1_1), lambda its: (call(its._initialize_zk_reassignment),)
     ),
-    # KAFKA-5642: another ZooKeeper client, whose reads set watches
-    "1.1": (
-        READ_EPOCH, INCREMENT_EPOCH,
-        HANDLE_BROKERS, HANDLE_TOPICS, HANDLE_DELETIONS, HANDLE_LOG_DIRS, HANDLE_ISR,
-        HANDLE_PREFERRED, HANDLE_REASSIGNMENT, DELETE_LOG_DIRS, DELETE_ISR,
-        BROKERS_1_1, TOPICS_1_1, HANDLE_PARTITIONS, ASSIGNED_1_1, CLEAR, HANDLE_BROKER_DATA, STATES, CHANNELS,
-        REASSIGNED_1_1,
-        DELETIONS_1_1, INIT_DELETION_MANAGER,
-        METADATA, RSM, PSM,
-        REASSIGN, TRY_DELETION, PREFERRED_1_1, PREFER,
-        SCHEDULER, TOKENS,
+    **dict.fromkeys(
+        (stages.DELETIONS_0_10, stages.DELETIONS_1_1), lambda its: (call(its._fetch_topic_deletions_in_progress),)
     ),
-    # KAFKA-6082: the epoch is fixed together with /controller
-    "2.1": (
-        HANDLE_BROKERS, HANDLE_TOPICS, HANDLE_DELETIONS, HANDLE_LOG_DIRS, HANDLE_ISR,
-        HANDLE_PREFERRED, HANDLE_REASSIGNMENT, DELETE_LOG_DIRS, DELETE_ISR,
-        BROKERS_1_1, TOPICS_1_1, HANDLE_PARTITIONS, ASSIGNED_1_1, CLEAR, HANDLE_BROKER_DATA, STATES, CHANNELS,
-        REASSIGNED_1_1,
-        DELETIONS_1_1, INIT_DELETION_MANAGER,
-        METADATA, RSM, PSM,
-        REASSIGN, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
-        SCHEDULER, TOKENS,
+    **dict.fromkeys((stages.METADATA, stages.METADATA_2_2), lambda its: (call(its._tell_all),)),
+    **dict.fromkeys((stages.RSM, stages.RSM_2_3), lambda its: (call(its._start_replica_state_machine),)),
+    stages.PSM: lambda its: (call(its._start_partition_state_machine),),
+    **dict.fromkeys(
+        (stages.REASSIGN, stages.REASSIGN_2_4), lambda its: (call(its._initialize_partition_reassignments),)
     ),
-    # KAFKA-7235: broker epochs; KAFKA-7537: less metadata
-    "2.2": (
-        HANDLE_BROKERS, HANDLE_TOPICS, HANDLE_DELETIONS, HANDLE_LOG_DIRS, HANDLE_ISR,
-        HANDLE_PREFERRED, HANDLE_REASSIGNMENT, DELETE_LOG_DIRS, DELETE_ISR,
-        BROKERS_2_2, TOPICS_1_1, HANDLE_PARTITIONS, ASSIGNED_1_1, CLEAR, HANDLE_BROKER_DATA, STATES, CHANNELS,
-        REASSIGNED_1_1,
-        DELETIONS_1_1, INIT_DELETION_MANAGER,
-        METADATA_2_2, RSM, PSM,
-        REASSIGN, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
-        SCHEDULER, TOKENS,
-    ),
-    # KAFKA-3143: dead replicas leave the ISR
-    "2.3": (
-        HANDLE_BROKERS, HANDLE_TOPICS, HANDLE_DELETIONS, HANDLE_LOG_DIRS, HANDLE_ISR,
-        HANDLE_PREFERRED, HANDLE_REASSIGNMENT, DELETE_LOG_DIRS, DELETE_ISR,
-        BROKERS_2_2, TOPICS_1_1, HANDLE_PARTITIONS, ASSIGNED_1_1, CLEAR, HANDLE_BROKER_DATA, STATES, CHANNELS,
-        REASSIGNED_1_1,
-        DELETIONS_1_1, INIT_DELETION_MANAGER,
-        METADATA_2_2, RSM_2_3, PSM,
-        REASSIGN, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
-        SCHEDULER, TOKENS,
-    ),
-    # KIP-455: the assignment itself contains the reassignment
-    "2.4": (
-        HANDLE_BROKERS, HANDLE_TOPICS, HANDLE_DELETIONS, HANDLE_LOG_DIRS, HANDLE_ISR,
-        HANDLE_PREFERRED, HANDLE_REASSIGNMENT, DELETE_LOG_DIRS, DELETE_ISR,
-        BROKERS_2_2, TOPICS_1_1, HANDLE_PARTITIONS, ASSIGNED_2_4, CLEAR, HANDLE_BROKER_DATA, STATES, CHANNELS,
-        DELETIONS_1_1, INIT_DELETION_MANAGER,
-        METADATA_2_2, RSM_2_3, PSM,
-        REASSIGN_2_4, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
-        SCHEDULER, TOKENS,
-    ),
-    # KIP-584: finalized features
-    "2.7": (
-        FEATURES,
-        HANDLE_BROKERS, HANDLE_TOPICS, HANDLE_DELETIONS, HANDLE_LOG_DIRS, HANDLE_ISR,
-        HANDLE_PREFERRED, HANDLE_REASSIGNMENT, DELETE_LOG_DIRS, DELETE_ISR,
-        BROKERS_2_2, TOPICS_1_1, HANDLE_PARTITIONS, ASSIGNED_2_4, CLEAR, HANDLE_BROKER_DATA, STATES, CHANNELS,
-        DELETIONS_1_1, INIT_DELETION_MANAGER,
-        METADATA_2_2, RSM_2_3, PSM,
-        REASSIGN_2_4, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
-        SCHEDULER, TOKENS,
-    ),
-    # KIP-516: ids of topics
-    "2.8": (
-        FEATURES,
-        HANDLE_BROKERS, HANDLE_TOPICS, HANDLE_DELETIONS, HANDLE_LOG_DIRS, HANDLE_ISR,
-        HANDLE_PREFERRED, HANDLE_REASSIGNMENT, DELETE_LOG_DIRS, DELETE_ISR,
-        BROKERS_2_2, TOPICS_1_1, HANDLE_PARTITIONS, ASSIGNED_2_8, TOPIC_IDS,
-        CLEAR, HANDLE_BROKER_DATA, STATES, CHANNELS,
-        DELETIONS_1_1, INIT_DELETION_MANAGER,
-        METADATA_2_2, RSM_2_3, PSM,
-        REASSIGN_2_4, TRY_DELETION, PREFERRED_1_1, PREFER_2_1,
-        SCHEDULER, TOKENS,
+    **dict.fromkeys((stages.TRY_DELETION, stages.DELETE_THREAD), lambda its: (call(its.try_topic_deletion),)),
+    **dict.fromkeys(
+        (stages.PREFER, stages.PREFER_2_1),
+        lambda its: (call(its.get_preferred_replica_election), then(its._resume_preferred_replica_elections)),
     ),
 }
-"""The steps of a broker that has become controller, by the first release that has them."""
-# fmt: on
+"""The calls of each step of a failover."""
 
+STOPPED_BY: Final[Mapping[Stage, Callable[[ControllerFailover], object]]] = {
+    stages.DROP_ISR: lambda its: its.handlers.registered.discard(ISR_CHANGE_NOTIFICATION),
+    stages.DROP_REASSIGNMENT: lambda its: its.handlers.registered.discard(REASSIGN_PARTITIONS),
+    stages.DROP_PREFERRED: lambda its: its.handlers.registered.discard(PREFERRED_REPLICA_ELECTION),
+    stages.DROP_LOG_DIRS: lambda its: its.handlers.registered.discard(LOG_DIR_EVENT_NOTIFICATION),
+    stages.DROP_TOPICS: lambda its: its.handlers.registered.discard(TOPICS),
+    stages.DROP_DELETIONS: lambda its: its.handlers.registered.discard(DELETE_TOPICS),
+    stages.DROP_BROKERS: lambda its: its.handlers.registered.discard(BROKER_IDS),
+    stages.DROP_PARTITIONS: lambda its: its.handlers.muted.clear(),
+    stages.DROP_REASSIGNMENT_ISR: lambda its: its.handlers.isrs.clear(),
+    **dict.fromkeys((stages.STOP_REBALANCE, stages.STOP_SCHEDULER), lambda its: its.rebalance_timer.stop()),
+    stages.STOP_CHANNELS: lambda its: its._stop_channels(),
+    **dict.fromkeys((stages.RESET_EPOCH, stages.RESET_CONTEXT), lambda its: its._forget_context()),
+}
+"""The action of each step of a resignation."""
 
-# Steps of a resignation. [onControllerResignation in KafkaController.scala, 0.10.1, 0.11, 1.0, 1.1, 2.3]
-DROP_ISR = Stage("deregister ISR change notifications")  # left to the next controller
-DROP_REASSIGNMENT = Stage("deregister partition reassignment")  # left to the next controller
-DROP_PREFERRED = Stage("deregister preferred replica election")  # left to the next controller
-DROP_LOG_DIRS = Stage("deregister log dir event notifications")  # left to the next controller
-DROP_BROKER_DATA = Stage("deregister broker modifications")  # one handler for each broker
-# absent if leaders use AlterIsr (2.7)
-DROP_REASSIGNMENT_ISR = Stage("deregister ISR changes of reassigned partitions")
-DROP_TOPICS = Stage("deregister topic changes")  # the partition state machine no longer needs them
-DROP_PARTITIONS = Stage("deregister partition modifications")  # one handler for each topic
-DROP_DELETIONS = Stage("deregister topic deletion")  # the next controller reads them all
-DROP_BROKERS = Stage("deregister broker changes")  # the replica state machine no longer needs them
-STOP_DELETE_THREAD = Stage("deleteTopicManager.shutdown")  # waits for its thread, so not under the lock since 0.10.2
-STOP_REBALANCE = Stage("autoRebalanceScheduler.shutdown")  # waits for its thread, so not under the lock since 0.10.2
-RESET_DELETIONS = Stage("topicDeletionManager.reset")  # its topics are in the context since 2.3, and go with that
-STOP_SCHEDULER = Stage("kafkaScheduler.shutdown")  # waits for its thread
-STOP_TOKENS = Stage("tokenCleanScheduler.shutdown")  # waits for its thread
-STOP_PSM = Stage("partitionStateMachine.shutdown")  # forgets its states, but not the requests in its batch
-STOP_RSM = Stage("replicaStateMachine.shutdown")  # forgets its states, but not the requests in its batch
-STOP_CHANNELS = Stage("controllerChannelManager.shutdown")  # queued requests are dropped; in 0.10 isActive ends here
-# and its version; topics, leaders and brokers stay until the next failover
-RESET_EPOCH = Stage("controllerContext.epoch := 0")
-AS_BROKER = Stage("brokerState.newState(RunningAsBroker)")  # the state in its metrics
-RESET_CONTEXT = Stage("controllerContext.resetContext")  # the epoch, topics, leaders and live brokers are forgotten
+LEFT_OUT: Final[Mapping[Stage, str]] = {
+    stages.FEATURES: "no broker here has features",
+    stages.TOPIC_IDS: "topics have no ids here",
+    **dict.fromkeys((stages.HANDLE_BROKER_DATA, stages.DROP_BROKER_DATA), "brokers have no addresses here"),
+    **dict.fromkeys((stages.TOKENS, stages.STOP_TOKENS), "there are no delegation tokens here"),
+    stages.STOP_DELETE_THREAD: "topics are deleted within events here; in 0.10 by a thread of their own",
+    stages.AS_BROKER: "the state of a broker's process is in no metric here",
+}
+"""The steps that are not modelled, and why."""
 
-# fmt: off
-RESIGNATION: Final[Mapping[str, tuple[Stage, ...]]] = {
-    "0.10.1": (
-        DROP_ISR, DROP_REASSIGNMENT, DROP_PREFERRED,
-        STOP_DELETE_THREAD, STOP_REBALANCE, DROP_REASSIGNMENT_ISR,
-        STOP_PSM, DROP_TOPICS, DROP_PARTITIONS, DROP_DELETIONS, STOP_RSM, DROP_BROKERS,
-        STOP_CHANNELS, RESET_EPOCH, AS_BROKER,
+ELSEWHERE: Final[Mapping[Stage, str]] = {
+    **dict.fromkeys((stages.READ_EPOCH, stages.INCREMENT_EPOCH), "`election` does this before a failover"),
+    **dict.fromkeys(
+        (stages.REBALANCE, stages.SCHEDULER, stages.SCHEDULER_LAST), "`kafka_controller` does this after a failover"
     ),
-    "0.11": (
-        DROP_ISR, DROP_REASSIGNMENT, DROP_PREFERRED,
-        RESET_DELETIONS, STOP_SCHEDULER, DROP_REASSIGNMENT_ISR,
-        STOP_PSM, DROP_TOPICS, DROP_PARTITIONS, DROP_DELETIONS, STOP_RSM, DROP_BROKERS,
-        STOP_CHANNELS, RESET_CONTEXT,
+    **dict.fromkeys((stages.HANDLE_PARTITIONS, stages.LISTEN_PARTITIONS), "each topic in the context has a handler"),
+    stages.PREFERRED_1_1: "requested elections are read when they are held",
+    **dict.fromkeys(
+        (stages.NEW_DELETION_MANAGER, stages.INIT_DELETION_MANAGER), "this is part of the read of deletions"
     ),
-    "1.0": (
-        DROP_ISR, DROP_REASSIGNMENT, DROP_PREFERRED, DROP_LOG_DIRS,
-        RESET_DELETIONS, STOP_SCHEDULER, DROP_REASSIGNMENT_ISR,
-        STOP_PSM, DROP_TOPICS, DROP_PARTITIONS, DROP_DELETIONS, STOP_RSM, DROP_BROKERS,
-        STOP_CHANNELS, RESET_CONTEXT,
-    ),
-    "1.1": (
-        DROP_ISR, DROP_REASSIGNMENT, DROP_PREFERRED, DROP_LOG_DIRS, DROP_BROKER_DATA,
-        RESET_DELETIONS, STOP_SCHEDULER, STOP_TOKENS, DROP_REASSIGNMENT_ISR,
-        STOP_PSM, DROP_TOPICS, DROP_PARTITIONS, DROP_DELETIONS, STOP_RSM, DROP_BROKERS,
-        STOP_CHANNELS, RESET_CONTEXT,
-    ),
-    "2.3": (
-        DROP_ISR, DROP_REASSIGNMENT, DROP_PREFERRED, DROP_LOG_DIRS, DROP_BROKER_DATA,
-        STOP_SCHEDULER, STOP_TOKENS, DROP_REASSIGNMENT_ISR,
-        STOP_PSM, DROP_TOPICS, DROP_PARTITIONS, DROP_DELETIONS, STOP_RSM, DROP_BROKERS,
-        STOP_CHANNELS, RESET_CONTEXT,
+    **dict.fromkeys(
+        (stages.RESET_DELETIONS, stages.STOP_PSM, stages.STOP_RSM),
+        "what these forget is in the context, and goes with it",
     ),
 }
-"""The steps of a broker that ceases to be controller, by the first release that has them."""
-# fmt: on
-
-
-def failover(release: str) -> tuple[Stage, ...]:
-    """The failover of a release.
-
-    >>> [stage.name for stage in failover("2.0") if "W" in stage.effect][:2]
-    ['incrementControllerEpoch', 'deleteLogDirEventNotifications']
-
-    Raises:
-        ValueError: there is no such release.
-    """
-    return _newest(FAILOVER, release)
-
-
-def resignation(release: str) -> tuple[Stage, ...]:
-    """The resignation of a release.
-
-    Raises:
-        ValueError: there is no such release.
-    """
-    return _newest(RESIGNATION, release)
-
-
-def _newest(lists: Mapping[str, tuple[Stage, ...]], release: str) -> tuple[Stage, ...]:
-    line = Release(line_of(release))
-    return [stages for since, stages in lists.items() if Release(since) <= line][-1]
-
-
-def steps_of(stages: Iterable[Stage]) -> Agenda:
-    """A model's steps for a list of stages, in order.
-
-    >>> list(steps_of(failover("3.9")))
-    [ReadBrokers, ReadStates, ReadPartitionState, UpdateLeaderAndIsr, DeletePreferredElection, Started]
-    """
-    return Agenda(do for stage in stages for do in stage.step)
-
-
-def fused(stages: Iterable[Stage]) -> tuple[str, ...]:
-    """The names of the stages that a model does not have, in order."""
-    return tuple(stage.name for stage in stages if not stage.step)
+"""The steps whose effects come about in another way, and how."""

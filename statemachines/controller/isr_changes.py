@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 from statemachines.controller.alter_partition import AlteredPartitions, AlterPartitionRequest, AlterPartitionResponse
 from statemachines.controller.calls import Callback, Calls, EventFailure, always, call, either, then
-from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_reassignment import PartitionReassignment
+from statemachines.controller.zk_requests import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import TopicPartition

@@ -47,11 +47,11 @@ from statemachines.controller.design import (
 from statemachines.controller.election import ElectingController
 from statemachines.controller.event_driver import BrokerChannels
 from statemachines.controller.event_processor import ControllerEventProcessor, RegisteredHandlers, event_processor
-from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.metrics import ControllerStats
 from statemachines.controller.rebalance_timer import RebalanceTimer
 from statemachines.controller.state_change import EventDone, FailedStateChange, log_failed_state_change
 from statemachines.controller.threads import CHECKS, WATCH_EVENTS, Agenda, ControllerEvent, ControllerStep, Queued
+from statemachines.controller.zk_requests import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import TopicPartition

@@ -48,9 +48,9 @@ from statemachines.controller.calls import (
     on_failure,
     then,
 )
-from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.zk_client import Assignments, Targets
 from statemachines.controller.zk_reassignment import ZkReassignment, on_brokers
+from statemachines.controller.zk_requests import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -113,7 +113,7 @@ class PartitionReassignment(ZkReassignment):
     # Interface for other parts.
 
     def resume_zk_partition_reassignment(self) -> Calls:
-        """Begin the reassignments in /admin/reassign_partitions. The result is their partitions."""
+        """Begin, or resume, the reassignments in /admin/reassign_partitions. The result is their partitions."""
         return (*self.zk_client.path_exists(REASSIGN_PARTITIONS, watch=True), then(self._read_reassignment))
 
     def maybe_resume_reassignments(self, partitions: Iterable[TopicPartition]) -> Calls:

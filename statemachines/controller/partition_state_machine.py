@@ -14,6 +14,10 @@ The election is a loop. A state with a conflicting write (BADVERSION) is read ag
 there is no limit and no pause. A partition drops out without success if it has no state, if a newer controller has
 written it, if no leader is found, or after any other error of ZooKeeper. It then keeps its state.
 
+What an election keeps while it waits is an `Election`. Its calls: `_hold_elections` reads the states,
+`_elect_from_read` takes them, `_elect_as_configured` the configurations if they matter, `_elect` finds leaders and
+sets the states, `_leaders_set` takes the outcome, and holds the next round or ends with `_over`.
+
 The controller cannot tell its own write with a lost reply from another's. A create finds NODEEXISTS, and the
 partition stays NewPartition until there is another controller, which reads the state; a set finds BADVERSION, and the
 leader epoch is incremented twice.
@@ -34,9 +38,9 @@ from election import STRATEGIES, initialize_leader_and_isr, leader_for_controlle
 from election.ids import BrokerId
 from statemachines.controller.calls import Await, Calls, then
 from statemachines.controller.context import ControllerContext
-from statemachines.controller.kafka_zk_client import PartitionUpdate, StateRequests, ZkBatch, ZkResponse
 from statemachines.controller.request_batch import BatchNotEmpty
 from statemachines.controller.state_change import ChangeDone, ElectionOutcome, StateChangeCause, StateChangeFailure
+from statemachines.controller.zk_requests import PartitionUpdate, StateRequests, ZkBatch, ZkResponse
 from statemachines.controller.zk_state_machine import Answers, ZkStateMachine
 from statemachines.messages.leader_and_isr import INITIAL_LEADER_EPOCH, LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
@@ -165,7 +169,7 @@ class PartitionStateMachine(ZkStateMachine):
         try:
             self.batch.new_batch()
         except BatchNotEmpty:
-            self.fail(None, target, StateChangeFailure.BatchNotEmpty)
+            self.log_failure(None, target, StateChangeFailure.BatchNotEmpty)
             return self._all_failed(partitions, StateChangeFailure.BatchNotEmpty)
         for partition in partitions:
             self.context.put_partition_state_if_not_exists(partition, NonExistentPartition)
@@ -199,7 +203,7 @@ class PartitionStateMachine(ZkStateMachine):
         live, leaving = self._up_and_leaving(partition, replicas)
         elected = initialize_leader_and_isr(replicas, live, shutting_down=leaving)
         if elected.leader is None or elected.isr is None:
-            self.fail(partition, OnlinePartition, StateChangeFailure.NoLiveReplica)
+            self.log_failure(partition, OnlinePartition, StateChangeFailure.NoLiveReplica)
             return None
         first = LeaderAndIsr(elected.leader, INITIAL_LEADER_EPOCH, elected.isr)
         return PartitionUpdate(partition, first, elected.recipients)
@@ -253,7 +257,7 @@ class PartitionStateMachine(ZkStateMachine):
             elif response.code is Code.NODEEXISTS and self.design.elect_if_created:
                 there.append(update.partition)
             else:
-                self.fail(update.partition, OnlinePartition, response.code)
+                self.log_failure(update.partition, OnlinePartition, response.code)
         return self._hold_elections(election, (*there, *election.to_elect))
 
     # Elections.
@@ -315,22 +319,22 @@ class PartitionStateMachine(ZkStateMachine):
     ) -> Calls:
         """Find leaders for the partitions whose states have been read. [doElectLeaderForPartitions]"""
         updates: list[PartitionUpdate] = []
-        failed: list[tuple[TopicPartition, StateChangeCause | None]] = []
+        decided: list[tuple[TopicPartition, StateChangeCause | None]] = []
         for partition, leader_and_isr, _ in read:
             if self._leads_already(partition, election.strategy):
-                failed.append((partition, None))
+                decided.append((partition, None))
                 continue
             permitted = unclean.get(partition, election.strategy.allow_unclean)
             update = None
             if isinstance(permitted, Code):
-                self.fail(partition, OnlinePartition, permitted)
+                self.log_failure(partition, OnlinePartition, permitted)
             else:
                 update = self._elected(partition, leader_and_isr, election.strategy, permitted)
             if update is None:
-                failed.append(self._not_elected(partition, StateChangeFailure.NoLeaderElected))
+                decided.append(self._not_elected(partition, StateChangeFailure.NoLeaderElected))
             else:
                 updates.append(update)
-        election = election._replace(results=_with(election.results, failed))
+        election = election._replace(results=_with(election.results, decided))
         if not updates:
             return self._go_on(election)
         return self.set_topic_partition_states_raw(updates, then(self._leaders_set, election))
@@ -429,13 +433,13 @@ class PartitionStateMachine(ZkStateMachine):
     def _not_elected(
         self, partition: TopicPartition, cause: StateChangeCause
     ) -> tuple[TopicPartition, StateChangeCause]:
-        self.fail(partition, OnlinePartition, cause)
+        self.log_failure(partition, OnlinePartition, cause)
         return partition, cause
 
     def _may_become(self, partition: TopicPartition, target: PartitionState) -> bool:
         allowed = PARTITION.allows(self.context.partition_state(partition), target)
         if not allowed:
-            self.fail_illegal(PARTITION, partition, PartitionModel(self.context, partition), target)
+            self.log_illegal(PARTITION, partition, PartitionModel(self.context, partition), target)
         return allowed
 
     def _become(self, partition: TopicPartition, target: PartitionState) -> None:

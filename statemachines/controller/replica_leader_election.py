@@ -41,7 +41,6 @@ from statemachines.controller.calls import (
     then,
 )
 from statemachines.controller.event_driver import EventDriver
-from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_state_machine import (
     OFFLINE,
     PREFERRED,
@@ -49,6 +48,7 @@ from statemachines.controller.partition_state_machine import (
     PartitionLeaderElectionStrategy,
 )
 from statemachines.controller.state_change import ElectionOutcome, StateChangeFailure
+from statemachines.controller.zk_requests import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.topic_partition import TopicName, TopicPartition

@@ -38,9 +38,9 @@ from election.brokers import in_order
 from election.ids import BrokerId
 from statemachines.controller.calls import Calls, call, then
 from statemachines.controller.context import ControllerContext
-from statemachines.controller.kafka_zk_client import PartitionUpdate, ZkResponse
 from statemachines.controller.request_batch import BatchNotEmpty
 from statemachines.controller.state_change import ChangeDone, StateChangeFailure
+from statemachines.controller.zk_requests import PartitionUpdate, ZkResponse
 from statemachines.controller.zk_state_machine import Answers, ZkStateMachine
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
@@ -81,8 +81,7 @@ class ReplicaModel:
 class Removal(NamedTuple):
     """What the removal of one broker's replicas from the ISRs keeps while it waits for ZooKeeper."""
 
-    replica: BrokerId
-    """The broker."""
+    broker: BrokerId
     without: tuple[PartitionUpdate, ...] = ()
     """The states read that do not have it in the ISR."""
     removed: tuple[TopicPartition, ...] = ()
@@ -129,7 +128,7 @@ class ReplicaStateMachine(ZkStateMachine):
         try:
             self.batch.new_batch()
         except BatchNotEmpty:
-            self.fail(None, target, StateChangeFailure.BatchNotEmpty)
+            self.log_failure(None, target, StateChangeFailure.BatchNotEmpty)
             return (ChangeDone(),)
         together = [(broker, tuple(partitions[broker])) for broker in sorted(partitions)]
         if not self.design.change_together:
@@ -178,7 +177,7 @@ class ReplicaStateMachine(ZkStateMachine):
         state = self.context.replica_state(replica)
         if target is NewReplica and known is not None:
             if known.leader_and_isr.leader == broker:
-                self.fail(replica, target, StateChangeFailure.ReplicaLeads)
+                self.log_failure(replica, target, StateChangeFailure.ReplicaLeads)
                 return
             self._tell(broker, partition, known, is_new=True)
         elif target is OnlineReplica and state is NewReplica:
@@ -234,7 +233,7 @@ class ReplicaStateMachine(ZkStateMachine):
         for partition, response in answers:
             outcome = self.decoded(response)
             if isinstance(outcome, LeaderAndIsr):
-                (updates if removal.replica in outcome.isr else without).append(PartitionUpdate(partition, outcome))
+                (updates if removal.broker in outcome.isr else without).append(PartitionUpdate(partition, outcome))
                 continue
             to_be_deleted = self.context.is_topic_queued_up_for_deletion(partition.topic)
             unwritten = {each.partition: each.leader_and_isr for each in removal.tried}.get(partition)
@@ -269,8 +268,8 @@ class ReplicaStateMachine(ZkStateMachine):
             if isinstance(permitted, Code):
                 self._not_removed(removal, partition, permitted)
                 continue
-            leader = NO_LEADER if leader_and_isr.leader == removal.replica else leader_and_isr.leader
-            isr = self._isr_without(removal.replica, leader_and_isr.isr, permitted)
+            leader = NO_LEADER if leader_and_isr.leader == removal.broker else leader_and_isr.leader
+            isr = self._isr_without(removal.broker, leader_and_isr.isr, permitted)
             updates.append(PartitionUpdate(partition, leader_and_isr.new_leader_and_isr(leader, isr)))
         if not updates:
             return self._isrs_set((), removal)
@@ -334,28 +333,28 @@ class ReplicaStateMachine(ZkStateMachine):
             if not self.context.is_topic_queued_up_for_deletion(partition.topic):
                 known = self.context.state.partition_leadership_info[partition]
                 assignment = self.context.partition_full_replica_assignment(partition)
-                others = tuple(broker for broker in assignment.replicas if broker != removal.replica)
+                others = tuple(broker for broker in assignment.replicas if broker != removal.broker)
                 self.batch.add_leader_and_isr_request_for_brokers(others, partition, known, assignment, is_new=False)
-            self._has_become(PartitionAndReplica(partition, removal.replica), OfflineReplica)
+            self._has_become(PartitionAndReplica(partition, removal.broker), OfflineReplica)
         for partition in removal.leaderless:
             if self.design.metadata_of_leaderless:
                 brokers = self.context.live_or_shutting_down_broker_ids()
                 self.batch.add_update_metadata_request_for_brokers(brokers, (partition,))
             if self.design.leaderless_offline:
-                self._become(PartitionAndReplica(partition, removal.replica), OfflineReplica)
+                self._become(PartitionAndReplica(partition, removal.broker), OfflineReplica)
             elif self.design.log_leaderless and not self.context.is_topic_queued_up_for_deletion(partition.topic):
                 self._not_removed(removal, partition, StateChangeFailure.NoLeaderAndIsr)
 
     # Changes of state.
 
     def _not_removed(self, removal: Removal, partition: TopicPartition, cause: StateChangeFailure | Code) -> None:
-        self.fail(PartitionAndReplica(partition, removal.replica), OfflineReplica, cause)
+        self.log_failure(PartitionAndReplica(partition, removal.broker), OfflineReplica, cause)
 
     def _may_become(self, replica: PartitionAndReplica, target: ReplicaState) -> bool:
         table = self.design.replica_table
         allowed = table.allows(self.context.replica_state(replica), target)
         if not allowed:
-            self.fail_illegal(table, replica, ReplicaModel(self.context, replica), target)
+            self.log_illegal(table, replica, ReplicaModel(self.context, replica), target)
         return allowed
 
     def _become(self, replica: PartitionAndReplica, target: ReplicaState) -> None:

@@ -10,8 +10,7 @@ stays a deletion. The requests are sent in this order, only to registered broker
                     replica has one, in the order of addition (`Stops`)
 
 A change that is cut short, because the controller has moved, leaves its additions in the batch. Then no other change
-can
-begin: each fails with BatchNotEmpty until the batch is cleared, which a controller that resigns does not do
+can begin: each fails with BatchNotEmpty until the batch is cleared, which a controller that resigns does not do
 [open: KAFKA-12315].
 
 [ControllerChannelManager.scala, 3.9]

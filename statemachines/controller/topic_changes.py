@@ -30,10 +30,10 @@ from collections.abc import Sequence
 from election.ids import BrokerId
 from statemachines.controller.calls import Calls, call, then
 from statemachines.controller.control_responses import PartitionErrors
-from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_state_machine import OFFLINE
 from statemachines.controller.topic_deletion_manager import TopicDeletionManager
 from statemachines.controller.zk_client import Assignments, maybe_throw
+from statemachines.controller.zk_requests import ZkResponse
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.messages.zk_data import DELETE_TOPICS, topic_partitions_path

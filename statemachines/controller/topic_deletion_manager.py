@@ -169,9 +169,7 @@ class TopicDeletionManager(EventDriver):
     def _retry_deletion_for_ineligible_replicas(self, topics: Sequence[TopicName]) -> Calls:
         """Replicas that could not be deleted go offline again, so that deletion can be retried."""
         failed = [
-            replica
-            for topic in topics
-            for replica in self._replicas_in_state(topic, ReplicaDeletionIneligible)
+            replica for topic in topics for replica in self._replicas_in_state(topic, ReplicaDeletionIneligible)
         ]
         return self.replicas_become(failed, OfflineReplica)
 

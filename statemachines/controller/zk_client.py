@@ -4,9 +4,7 @@ Each method returns calls, whose result is the data read. Here that is a batch o
 with the same methods may have the result at once. A missing node yields no data; any
 other code than OK is thrown on [maybeThrow]. Deleted nodes may be missing already. Writes are fenced.
 
-A read sets the watch for a handler that a controller has registered for its node. Here handlers do not change while a
-controller is active. Left out: handlers that are unregistered, for a deleted topic or a partition that has moved; the
-extra events find nothing to do.
+A read sets the watch for a handler that a controller has registered for its node (see `RegisteredHandlers`).
 
 [KafkaZkClient.scala, 3.9]
 """
@@ -18,7 +16,7 @@ from election.ids import BrokerId
 from statemachines.controller.calls import Await, Calls, EventFailed, EventFailure, Result, call, then
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.design import BROKER_IDS, registration
-from statemachines.controller.kafka_zk_client import (
+from statemachines.controller.zk_requests import (
     Exists,
     GetChildren,
     GetData,

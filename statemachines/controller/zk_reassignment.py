@@ -1,4 +1,4 @@
-"""Reassignment until 2.3: only /admin/reassign_partitions has the targets.
+"""Reassignment until 2.3: only /admin/reassign_partitions has the targets. At the end, the steps that stayed in 2.4.
 
 That node is read when it is created, and kept in memory; entries added later are lost when the controller writes the
 node. Until 1.0 it is read whenever it changes, and before it is written, so that added entries begin to move. The
@@ -42,10 +42,10 @@ from statemachines.controller.calls import (
     on_failure,
     then,
 )
-from statemachines.controller.kafka_zk_client import ZkResponse
 from statemachines.controller.partition_state_machine import REASSIGN
 from statemachines.controller.topic_deletion_manager import TopicDeletionManager
 from statemachines.controller.zk_client import Targets, found
+from statemachines.controller.zk_requests import ZkResponse
 from statemachines.messages.leader_and_isr import LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -71,7 +71,7 @@ class ZkReassignment(TopicDeletionManager):
     # Interface for other parts.
 
     def process_zk_partition_reassignment(self, targets: Targets | None = None) -> Calls:
-        """/admin/reassign_partitions was created or, until 1.0, changed. [PartitionReassignment]
+        """/admin/reassign_partitions was created or, until 1.0, changed. [processPartitionReassignment]
 
         Args:
             targets: what it held when this event was queued; by default it is read now.

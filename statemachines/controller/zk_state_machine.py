@@ -9,7 +9,6 @@ from typing import Any, TypeAlias, TypeVar
 from statemachines.controller.calls import Await, Call, Calls
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.kafka_zk_client import PartitionUpdate, StateRequests, ZkBatch, ZkResponse
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, RequestsNotSent
 from statemachines.controller.state_change import (
     ElectionOutcome,
@@ -18,6 +17,7 @@ from statemachines.controller.state_change import (
     StateChangeFailure,
     log_failed_state_change,
 )
+from statemachines.controller.zk_requests import PartitionUpdate, StateRequests, ZkBatch, ZkResponse
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition
 from statemachines.messages.zk_data import TopicConfig, TopicPartitionState
@@ -120,7 +120,7 @@ class ZkStateMachine:
         """The context's value for a state that was read or written: always with the controller's own epoch."""
         return LeaderIsrAndControllerEpoch(leader_and_isr, self.context.state.epoch)
 
-    def fail(
+    def log_failure(
         self,
         subject: TopicPartition | PartitionAndReplica | None,
         target: PartitionState | ReplicaState,
@@ -136,7 +136,7 @@ class ZkStateMachine:
             state = self.context.replica_state(subject)
         self.log(FailedStateChange(subject, state, target, cause))
 
-    def fail_illegal(
+    def log_illegal(
         self, table: Table[S], subject: TopicPartition | PartitionAndReplica, model: HasState[S], target: S
     ) -> None:
         """Log the error of the table's machine for a missing transition [logInvalidTransition]."""
@@ -153,7 +153,7 @@ class ZkStateMachine:
         try:
             self.batch.send_requests_to_brokers(self.context.state.epoch)
         except RequestsNotSent:
-            self.fail(None, target, StateChangeFailure.RequestsNotSent)
+            self.log_failure(None, target, StateChangeFailure.RequestsNotSent)
             return False
         return True
 

@@ -23,7 +23,7 @@ from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import BROKER_IDS, CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
 from statemachines.controller.kafka_controller import KafkaController
-from statemachines.controller.kafka_zk_client import Exists, ZkRequest, ZkResponse
+from statemachines.controller.zk_requests import Exists, ZkRequest, ZkResponse
 from statemachines.messages.control_requests import UpdateMetadataRequest
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.messages.zk_data import (

@@ -40,9 +40,9 @@ from spec.kafka.state_machines_beside import (
 from statemachines.changes.control import Stops
 from statemachines.controller.calls import Await
 from statemachines.controller.design import CONTROLLER_EPOCH
-from statemachines.controller.kafka_zk_client import ZkRequest
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch
+from statemachines.controller.zk_requests import ZkRequest
 from statemachines.messages.control_requests import (
     LeaderAndIsrRequest,
     UpdateMetadataPartitionState,

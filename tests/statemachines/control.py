@@ -10,11 +10,11 @@ from statemachines.controller.context import ContextState, ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_driver import EventDriver
-from statemachines.controller.kafka_zk_client import retry_requests_until_connected
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import BatchState, ControllerBrokerRequestBatch
 from statemachines.controller.state_change import EventDone, FailedStateChange
+from statemachines.controller.zk_requests import retry_requests_until_connected
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrPartitionState,

@@ -15,11 +15,11 @@ from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import BROKER_IDS, registration
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, InMemoryBatch
 from statemachines.controller.state_change import EventDone
+from statemachines.controller.zk_requests import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.control_requests import (
     ControlRequest,
     LeaderAndIsrRequest,

@@ -15,14 +15,14 @@ from statemachines.broker.hosted_partition import HostedPartition
 from statemachines.broker.kafka_apis import KafkaApis
 from statemachines.cluster_history import Elected, Failed, unclean_elections
 from statemachines.cluster_steps import AdvanceShutdown
-from statemachines.controller import failover as stages
+from statemachines.controller import failover_stages as stages
 from statemachines.controller.alter_partition import AlterPartitionProcessor
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.controller_process import ControllerProcess
 from statemachines.controller.design import CONTROLLER, CONTROLLER_EPOCH
 from statemachines.controller.election import ElectingController
-from statemachines.controller.failover import Stage
-from statemachines.controller.failover_calls import ControllerFailover
+from statemachines.controller.failover import ControllerFailover
+from statemachines.controller.failover_stages import Stage
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.zookeeper.tree import Operation, SetData

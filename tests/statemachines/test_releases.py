@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from statemachines.controller.design import Design
-from statemachines.controller.failover import failover, resignation
+from statemachines.controller.failover_stages import failover, resignation
 from statemachines.drawing.controller_diagram import picture_of
 from statemachines.releases import EXACT, RELEASES, Release, UnknownRelease, line_of
 from statemachines.tables.partition import PARTITION

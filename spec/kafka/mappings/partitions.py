@@ -426,7 +426,7 @@ def _doing(s: ClusterState) -> Doing:
     if thread.election is not None:
         target = thread.election.strategy
     elif thread.removal is not None:
-        target = thread.removal.replica in s.registered
+        target = thread.removal.broker in s.registered
     calls = [each.method for each in thread.calls if isinstance(each, Call)]
     return Doing(thread.waits if thread.requests is None else thread.requests.due, target, tuple(calls))
 

@@ -26,9 +26,9 @@ from statemachines.controller.alter_partition import (
 from statemachines.controller.calls import Await, Calls, EventFailure, EventWaiting, call_of
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import ZkBatch, ZkRequests, retry_requests_until_connected
 from statemachines.controller.request_batch import InMemoryBatch
 from statemachines.controller.state_change import EventDone
+from statemachines.controller.zk_requests import ZkBatch, ZkRequests, retry_requests_until_connected
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest, StopReplicaRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderRecoveryState
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
@@ -82,13 +82,13 @@ class ClusterActions(ClusterVariables[C]):
         self.advance(s, self.controller(s).process(call_of(handler, *given, **named)))
 
     def advance(self, s: C, step: EventWaiting | EventDone) -> None:
-        """An event waits for ZooKeeper, or is finished."""
+        """An event waits for ZooKeeper, has completed a change of states, or is finished."""
         step = self.answered_at_once(s, step)
         if isinstance(step, EventWaiting):
-            self.thread.leave(s.thread, step)
+            self.thread.keep(s.thread, step)
             self.within_bounds(s)
             return
-        self.thread.leave(s.thread, None)
+        self.thread.keep(s.thread, None)
         assert not step.must_reelect
         assert step.failure in (None, EventFailure.ControllerMoved)
         if step.failure is not None:

@@ -10,9 +10,9 @@ from spec.parts.event_thread import Waits
 from spec.parts.requests import Batch
 from spec.systems.cluster.actions import ClusterActions
 from spec.systems.cluster.state import C, Role, leaders_write, may_replace_live_leader
-from statemachines.controller.failover_calls import ControllerFailover
-from statemachines.controller.kafka_zk_client import ZkBatch
+from statemachines.controller.failover import ControllerFailover
 from statemachines.controller.partition_state_machine import PREFERRED, REASSIGN
+from statemachines.controller.zk_requests import ZkBatch
 from statemachines.messages.leader_and_isr import NO_LEADER
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition
 from statemachines.tables.partition import (

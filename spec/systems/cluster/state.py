@@ -29,7 +29,6 @@ from spec.parts.zookeeper import Session, Znodes, ZooKeeperPart
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import PartitionUpdate
 from statemachines.controller.partition_state_machine import (
     OFFLINE,
     PREFERRED,
@@ -39,6 +38,7 @@ from statemachines.controller.partition_state_machine import (
 )
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch
+from statemachines.controller.zk_requests import PartitionUpdate
 from statemachines.messages.control_requests import LeaderAndIsrPartitionState, StopReplicaPartitionState
 from statemachines.messages.leader_and_isr import NO_LEADER, LeaderAndIsr
 from statemachines.messages.replica_assignment import ReplicaAssignment

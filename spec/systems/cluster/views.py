@@ -16,9 +16,9 @@ from statemachines.messages.topic_partition import PartitionAndReplica, TopicPar
 class ClusterSpec(ClusterProperties[C]):
     """A controller, brokers that die and return, and their properties.
 
-    A step is one batch of requests to ZooKeeper and the handling of its answers, or the next change of states in an
-    event; `spec.systems.partitions` has the theory. A system defines the partitions, the nodes and the rests of
-    events, and adds events of its own.
+    A step is one batch of requests of a state machine and the handling of its answers, or the next change of states
+    in an event; `spec.systems.partitions` has the theory. A system defines the partitions and the nodes, and adds
+    events of its own.
     """
 
     # Views: a state in sentences, for the reader of a trace.

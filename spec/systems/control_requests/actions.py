@@ -27,9 +27,9 @@ from statemachines.controller.channel_manager import Delivery
 from statemachines.controller.control_responses import ControlResponse
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import StateRequests, ZkBatch, retry_requests_until_connected
 from statemachines.controller.request_batch import InMemoryBatch
 from statemachines.controller.state_change import EventDone
+from statemachines.controller.zk_requests import StateRequests, ZkBatch, retry_requests_until_connected
 from statemachines.messages.control_requests import ControlRequest, LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicPartition

@@ -20,9 +20,9 @@ from spec.reports.sequence_diagram import messages_of
 from spec.systems.control_requests import ControlledBrokers, ControlRequests
 from statemachines.broker.replica_manager import ReplicaManager
 from statemachines.controller.channel_manager import ControllerChannelManager, Delivery
-from statemachines.controller.kafka_zk_client import PartitionUpdate
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch
+from statemachines.controller.zk_requests import PartitionUpdate
 from statemachines.messages.control_requests import ControlRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr

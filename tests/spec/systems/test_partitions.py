@@ -22,10 +22,10 @@ from spec.systems.cluster import ClusterState
 from spec.systems.partitions import Partitions
 from statemachines.controller.calls import Await, Call, Calls
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import PartitionUpdate, ZkRequest
 from statemachines.controller.partition_state_machine import PREFERRED, REASSIGN, PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.state_change import ChangeDone
+from statemachines.controller.zk_requests import PartitionUpdate, ZkRequest
 from statemachines.controller.zk_state_machine import Answers
 from statemachines.messages.leader_and_isr import LeaderAndIsr
 from statemachines.messages.topic_partition import PartitionAndReplica, TopicName, TopicPartition

@@ -21,7 +21,7 @@ from spec.systems.reassignment import ReassignedCluster, Reassignment
 from statemachines.controller.calls import Calls
 from statemachines.controller.calls import Result as CallResult
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import PartitionUpdate
+from statemachines.controller.zk_requests import PartitionUpdate
 from statemachines.messages.leader_and_isr import LeaderRecoveryState
 from statemachines.messages.replica_assignment import ReplicaAssignment
 from statemachines.messages.topic_partition import TopicPartition

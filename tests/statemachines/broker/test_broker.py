@@ -9,7 +9,7 @@ from statemachines.broker.data_plane import Settings
 from statemachines.broker.hosted_partition import CommittedPartitionState
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.kafka_zk_client import ZkResponse
+from statemachines.controller.zk_requests import ZkResponse
 from statemachines.messages.control_requests import (
     LeaderAndIsrPartitionState,
     LeaderAndIsrRequest,

@@ -33,7 +33,7 @@ from statemachines.controller.controlled_shutdown import (
     controlled_shutdown_response,
 )
 from statemachines.controller.design import CONTROLLER
-from statemachines.controller.kafka_zk_client import ZkResponse, retry_requests_until_connected
+from statemachines.controller.zk_requests import ZkResponse, retry_requests_until_connected
 from statemachines.messages.errors import Errors
 from statemachines.zookeeper.tree import Code
 from tests.mutants import mutant_tests

@@ -10,7 +10,7 @@ import pytest
 from statemachines.broker.alter_partition_manager import IsrUpdate, ZkAlterPartitionManager
 from statemachines.broker.hosted_partition import CommittedPartitionState
 from statemachines.controller.control_design import ControlDesign
-from statemachines.controller.kafka_zk_client import ZkRequest, ZkResponse, retry_requests_until_connected
+from statemachines.controller.zk_requests import ZkRequest, ZkResponse, retry_requests_until_connected
 from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.errors import Errors
 from statemachines.messages.leader_and_isr import LeaderAndIsr

@@ -30,12 +30,12 @@ from statemachines.controller.context import ControllerContext
 from statemachines.controller.design import CONTROLLER_EPOCH
 from statemachines.controller.event_driver import EventDriver, carry_out
 from statemachines.controller.event_processor import ControllerEventProcessor
-from statemachines.controller.kafka_zk_client import GetChildren, GetData, ZkRequests, ZkResponse
 from statemachines.controller.partition_state_machine import PartitionStateMachine
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, RequestsNotSent
 from statemachines.controller.state_change import ChangeDone, EventDone, StateChangeFailure
 from statemachines.controller.zk_client import ControllerZkClient
+from statemachines.controller.zk_requests import GetChildren, GetData, ZkRequests, ZkResponse
 from statemachines.messages.topic_partition import TopicPartition
 from statemachines.zookeeper.server import Multi, ZooKeeper
 from statemachines.zookeeper.tree import Check, Code, Create, Delete

@@ -10,8 +10,16 @@ from itertools import pairwise
 from typing import Any
 
 from spec.by_release import RELEASES
-from statemachines.controller.failover import FAILOVER, RESIGNATION, Stage, failover, fused, resignation, steps_of
-from statemachines.controller.failover_calls import ELSEWHERE, LEFT_OUT, STARTED_BY, STOPPED_BY
+from statemachines.controller.failover import ELSEWHERE, LEFT_OUT, STARTED_BY, STOPPED_BY
+from statemachines.controller.failover_stages import (
+    FAILOVER,
+    RESIGNATION,
+    Stage,
+    failover,
+    fused,
+    resignation,
+    steps_of,
+)
 from statemachines.controller.threads import ControllerStep
 from statemachines.releases import Release
 from tests.rows import rows

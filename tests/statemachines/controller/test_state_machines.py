@@ -17,7 +17,6 @@ from statemachines.controller.calls import Await, Calls, EventWaiting, then
 from statemachines.controller.context import ControllerContext
 from statemachines.controller.control_design import ControlDesign
 from statemachines.controller.design import CONTROLLER_EPOCH
-from statemachines.controller.kafka_zk_client import StateRequests, retry_requests_until_connected
 from statemachines.controller.partition_state_machine import (
     OFFLINE,
     UNCLEAN_OFFLINE,
@@ -27,6 +26,7 @@ from statemachines.controller.partition_state_machine import (
 from statemachines.controller.replica_state_machine import ReplicaStateMachine
 from statemachines.controller.request_batch import ControllerBrokerRequestBatch, RequestsNotSent
 from statemachines.controller.state_change import ChangeDone, EventDone, FailedStateChange, StateChangeFailure
+from statemachines.controller.zk_requests import StateRequests, retry_requests_until_connected
 from statemachines.messages.control_requests import LeaderAndIsrRequest
 from statemachines.messages.leader_and_isr import LeaderAndIsr, LeaderIsrAndControllerEpoch
 from statemachines.messages.replica_assignment import ReplicaAssignment

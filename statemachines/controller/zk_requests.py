@@ -53,7 +53,7 @@ class RequestFailed(Exception):
 
 
 class GetData(NamedTuple):
-    """Read a node's data. The state machines' reads set no watch; Kafka's do if there is a handler."""
+    """Read a node's data. `RegisteredHandlers` adds a watch if there is a handler."""
 
     path: ZkPath
     watch: bool = False
@@ -142,7 +142,7 @@ class PartitionUpdate(NamedTuple):
 class StateRequests(NamedTuple):
     """A batch of requests about the states of partitions. Each response is paired with what its request is about.
 
-    A fence that fails, except for another controller, is the response to each request.
+    If a fence fails for any reason but another controller, each request gets that error.
     """
 
     due: ZkBatch

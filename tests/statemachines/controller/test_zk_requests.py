@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from statemachines.controller.design import CONTROLLER_EPOCH
-from statemachines.controller.kafka_zk_client import (
+from statemachines.controller.zk_requests import (
     ControllerMoved,
     GetData,
     RequestFailed,
