@@ -9,11 +9,11 @@ It reads everything, and then resumes the work that its predecessor may have lef
     the state machines start: replicas first, so that dead ones leave the ISRs before leaders are elected
     reassignments, deletions and the preferred elections requested in ZooKeeper continue
 
-The lists of `failover_stages` have the steps and their order; `STARTED_BY` and `STOPPED_BY` map each step to its calls
-here, and `LEFT_OUT` and `ELSEWHERE` have the others. Two more things are left out. Until 1.0 a listener sets its watch
-in a step of its own, even if a later read sets it, too. And 0.10 reads the preferred elections once, whereas here they
-are read again before they are held, without effect. If any step fails the broker triggers another election, and
-resigns if there is another controller already [elect].
+The lists of `failover_stages` have the steps and their order; `STARTED_BY` and `STOPPED_BY` map each step to its
+calls here, and `LEFT_OUT` and `ELSEWHERE` have the others. Two more things are left out. Until 1.0 a listener sets
+its watch in a step of its own, even if a later read sets it, too. And 0.10 reads the preferred elections once,
+whereas here they are read again before they are held, without effect. If any step fails the broker triggers another
+election, and resigns if there is another controller already [elect].
 
 A controller that resigns forgets all of it. Requests that an interrupted event has left in the batches stay there: if
 that broker is elected again, every change of states that uses this batch fails [B21, open; `clear_batch` is a
