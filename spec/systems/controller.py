@@ -93,7 +93,8 @@ class ControllerLife(ControllerElection[ClusterAtWork]):
     Left out: the steps of a failover that touch no variable (`fused` in `statemachines.controller.failover_stages`),
     topics and replicas, and the interleavings that the controllerLock of 0.10 excludes. One partition's state stands
     for all partitions. One receiving broker stands for all of them, since they know nothing of each other. A leader's
-    notification of an ISR change (`isr_changes`) says only that something has changed. """
+    notification of an ISR change (`isr_changes`) says only that something has changed.
+    """
 
     name = "controller"
     leaves_out = "topics, replicas, the steps of a failover that touch no variable, threads beside ZkEventThread"
