@@ -35,21 +35,29 @@ class Switches(Declaration, Generic[R]):
 
     def __init__(self, record: type[R], releases: Mapping[str, R], only: Collection[object] | None):
         newest = releases[list(releases)[-1]] if releases else record()
-        values = {name: value for name, value in vars(newest).items() if isinstance(value, bool | Enum)}
-        names = {getattr(record, name): name for name in values if hasattr(record, name)}
+        described = {name: getattr(record, name) for name in vars(newest) if hasattr(record, name)}
+        among = {name: getattr(description, "among", None) for name, description in described.items()}
+        values = {
+            name: value
+            for name, value in vars(newest).items()
+            if name in described and (among[name] or isinstance(value, bool | Enum))
+        }
+        names = {described[name]: name for name in values}
         self.record = record
         self.forms: dict[str, type[Enum] | None] = {}
         self.constants: dict[str, Constant] = {}
         """The switches by name."""
         for description in names if only is None else only:
             if description not in names:
-                which = f"switches({record.__name__}): {description}"
-                raise SpecificationError(f"{which} describes no field that is a bool or an enumeration")
+                raise SpecificationError(
+                    f"switches({record.__name__}): {description} describes no field that is a bool or an "
+                    "enumeration, or whose values are listed"
+                )
             name = names[description]
             value = values[name]
             form = self.forms[name] = type(value) if isinstance(value, Enum) else None
-            among = None if form is None else [each.name for each in form]
-            self.constants[name] = switch(_plain(value), str(description), among=among)
+            allowed = among[name] if form is None else [each.name for each in form]
+            self.constants[name] = switch(_plain(value), str(description), among=allowed)
         self.releases = _Constants(releases, self.forms)
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -103,7 +111,8 @@ def switches(record: type[R], releases: Mapping[str, R], only: Collection[object
     Args:
         record: the class. A field is a switch if its value is a bool or a member of an enumeration, and the class has
             an attribute of its name, whose text describes it; the value of an enumeration's switch is the name of a
-            member. Other fields are those of `record()`.
+            member. So is a field of another type, if that attribute lists its values, as `among`. Other fields are
+            those of `record()`.
         releases: each release, oldest first, with its record; the default of a switch is its value in the newest.
         only: the descriptions of the fields that are switches here, in order, if not all of them.
 

@@ -7,6 +7,7 @@ SYSTEMS: Final[Mapping[str, str]] = {
     "control-requests": "spec.systems.control_requests:ControlRequests",
     "controller": "spec.systems.controller:ControllerLife",
     "controller-election": "spec.systems.controller_election:ControllerElection",
+    "fetching": "spec.systems.fetching:Fetching",
     "partitions": "spec.systems.partitions:Partitions",
     "reassignment": "spec.systems.reassignment:Reassignment",
     "replication": "spec.systems.replication:Replication",

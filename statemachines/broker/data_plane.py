@@ -310,34 +310,18 @@ class DataPlane:
         if not isinstance(asked, FetchPartition) or partition not in self.partitions:
             return answer
         assert isinstance(answer, FetchedPartition)
-        if not self._is_noticed(answer):
-            return answer
         before = self.partitions[partition]
-        after = before.learns(replica, asked, answer, self._environment_of_fetches())
-        if after is not before:
-            dict.__setitem__(self.partitions, partition, after)  # nothing new for the other followers
+        noted = before.note_fetch(replica, asked, answer, self._environment_of_fetches())
+        if noted.partition is not before:
+            dict.__setitem__(self.partitions, partition, noted.partition)  # nothing new for the other followers
             self.changes.followers.add((replica, partition))
-        if answer.error is not Errors.NONE:
-            return answer
-        if after.may_join(replica, self.design):
+        if noted.may_join:
             expand_isr(partition, replica)
-        raised = self.partitions[partition].log.high_watermark
-        if self.design.advance_at_each_fetch or self._knows_another_end(before, after, replica):
+        if noted.may_advance:
             self.advance(partition)
-            raised = self.partitions[partition].log.high_watermark
-        return answer._replace(high_watermark=raised) if self.design.answer_after_advance else answer
-
-    def _is_noticed(self, answer: FetchedPartition) -> bool:
-        """Whether the leader learns from a fetch. Until 2.8.0 it does from one that finds the logs diverging, too.
-
-        [Partition.fetchRecords, ReplicaManager.readFromLocalLog]
-        """
-        return answer.diverging_epoch is None or not self.design.skip_diverging_fetch
-
-    @staticmethod
-    def _knows_another_end(before: Partition, after: Partition, replica: BrokerId) -> bool:
-        one, other = before.follower(replica), after.follower(replica)
-        return one is not None and other is not None and one.end_offset != other.end_offset
+        if self.design.answer_after_advance and answer.error is Errors.NONE:
+            return answer._replace(high_watermark=self.partitions[partition].log.high_watermark)
+        return answer
 
     def answer_to(self, partition: TopicPartition, replica: BrokerId, asked: PartitionQuestion) -> PartitionAnswer:
         """The answer to a question of a follower, which changes nothing yet."""
@@ -502,20 +486,14 @@ class DataPlane:
         if partition not in self.partitions:
             return False
         assert isinstance(answer, FetchedPartition)
-        if not self._is_noticed(answer):
-            return False
         before = self.partitions[partition]
-        after = before.learns(replica, asked, answer, self._environment_of_fetches())
-        if after is not before:
+        noted = before.note_fetch(replica, asked, answer, self._environment_of_fetches())
+        if noted.partition is not before or (may_expand and noted.may_join):
             return True
-        if answer.error is not Errors.NONE:
-            return False
-        if may_expand and after.may_join(replica, self.design):
-            return True
-        if not self.design.advance_at_each_fetch:
+        if not noted.may_advance:
             return False
         hosted = self.hosted.all_partitions[partition]
-        return after.advance_high_watermark(hosted, self._environment(partition)) is not after
+        return before.advance_high_watermark(hosted, self._environment(partition)) is not before
 
     # Parts.
 

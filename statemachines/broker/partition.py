@@ -83,10 +83,10 @@ class RemoteReplica(NamedTuple):
             caught_up = self.last_caught_up
         return RemoteReplica(self.broker, offset, leader_end_offset, now, caught_up)
 
-    def reset(self, leader_end_offset: Offset, its: Environment, in_sync: bool, new_leader: bool) -> RemoteReplica:
+    def reset(self, leader_end_offset: Offset, its: Environment, in_sync: bool, forgets: bool) -> RemoteReplica:
         """Another epoch has begun. A new leader forgets the LEO; one that leads on keeps it [resetReplicaState]."""
         since = its.now if in_sync else NEVER
-        if new_leader:
+        if forgets:
             return RemoteReplica(self.broker, last_caught_up=since)
         fetched = since if its.design.fetch_time_in_sync_only else its.now
         return RemoteReplica(self.broker, self.end_offset, leader_end_offset, fetched, since)
@@ -94,6 +94,16 @@ class RemoteReplica(NamedTuple):
     def lags(self, now: Milliseconds, longest: Milliseconds) -> bool:
         """Whether it has not been caught up for longer than this."""
         return now - self.last_caught_up > longest
+
+
+class FetchNoted(NamedTuple):
+    """A leader's partition after a follower's fetch, and what the fetch permits [updateFollowerFetchState]."""
+
+    partition: Partition
+    may_join: bool = False
+    """The follower may join the ISR. If it does, it does so before the high watermark advances."""
+    may_advance: bool = False
+    """The high watermark may advance."""
 
 
 class Partition(NamedTuple):
@@ -119,15 +129,20 @@ class Partition(NamedTuple):
     # Roles.
 
     def make_leader(self, hosted: HostedPartition, its: Environment, new_leader: bool) -> Partition:
-        """The broker leads in a newer epoch, with this role and ISR. A new leader did not lead before."""
+        """The broker leads in a newer epoch, with this role and ISR. A new leader did not lead before.
+
+        One that leads on keeps what it knows of its followers, even if it missed an epoch in which they truncated
+        their logs (K11).
+        """
         log, design = self.log, its.design
         if log.high_watermark > log.end_offset and new_leader:
             log = log._replace(high_watermark=design.unknown_high_watermark)
         if design.note_epoch_on_lead:
             log = log.note_epoch(hosted.leader_epoch, design)
         known = {each.broker: each for each in self.followers}
+        forgets = new_leader or design.forget_each_epoch
         followers = tuple(
-            known.get(each, RemoteReplica(each)).reset(log.end_offset, its, each in hosted.state.isr, new_leader)
+            known.get(each, RemoteReplica(each)).reset(log.end_offset, its, each in hosted.state.isr, forgets)
             for each in hosted.assignment.replicas
             if each != its.broker
         )
@@ -192,23 +207,32 @@ class Partition(NamedTuple):
         records = () if is_stranger else log.records[asked.fetch_offset :]
         return FetchedPartition(Errors.NONE, records, log.high_watermark)
 
-    def learns(self, replica: BrokerId, asked: FetchPartition, read: FetchedPartition, its: Environment) -> Partition:
+    def note_fetch(
+        self, replica: BrokerId, asked: FetchPartition, answer: FetchedPartition, its: Environment
+    ) -> FetchNoted:
         """The leader has answered a fetch, and knows the follower's LEO [updateFollowerFetchState].
 
-        Until 2.3 it forgets the LEO after an error.
+        Until 2.3 it forgets the LEO after an error. Until 2.8.0 it learns from a fetch that finds the logs diverging,
+        too [Partition.fetchRecords, ReplicaManager.readFromLocalLog].
         """
-        known = self.follower(replica)
+        design, known = its.design, self.follower(replica)
         if known is None:
+            return FetchNoted(self, may_advance=answer.error is Errors.NONE and design.advance_at_each_fetch)
+        if answer.diverging_epoch is not None and design.skip_diverging_fetch:
+            return FetchNoted(self)
+        if answer.error is not Errors.NONE:
+            forgotten = RemoteReplica(replica, last_caught_up=known.last_caught_up)
+            return FetchNoted(self._knowing(forgotten) if design.forget_on_error else self)
+        after = self._knowing(known.fetched(asked.fetch_offset, self.log.end_offset, its.now))
+        moved = asked.fetch_offset != known.end_offset
+        return FetchNoted(after, after.may_join(replica, design), moved or design.advance_at_each_fetch)
+
+    def _knowing(self, follower: RemoteReplica) -> Partition:
+        """The partition with this knowledge of a follower."""
+        if self.follower(follower.broker) == follower:
             return self
-        if read.error is Errors.NONE:
-            now = known.fetched(asked.fetch_offset, self.log.end_offset, its.now)
-        elif its.design.forget_on_error:
-            now = RemoteReplica(replica, last_caught_up=known.last_caught_up)
-        else:
-            return self
-        if now == known:
-            return self
-        return self._replace(followers=tuple(now if each is known else each for each in self.followers))
+        others = self.followers
+        return self._replace(followers=tuple(follower if each.broker == follower.broker else each for each in others))
 
     def end_of_epoch(self, hosted: HostedPartition, its: Environment, asked: EpochQuestion) -> EpochAnswer:
         """The answer where an epoch ends in the leader's log [lastOffsetForLeaderEpoch]."""

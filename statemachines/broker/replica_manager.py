@@ -47,7 +47,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeVar
 
-from election.ids import BrokerId
+from election.ids import BrokerId, LeaderEpoch
 from statemachines.broker.data_plane import DataPlane
 from statemachines.broker.hosted_partition import (
     OFFLINE_PARTITION,
@@ -354,7 +354,11 @@ class ReplicaManager:
                 continue
             failure = self._create_log(partition, partition_state.isNew, handling)
             new = hosted.make_follower(partition_state, failure is None, self.design.epoch_after_log)
-            if self._become(partition, new, failure, handling) and self._begins_anew(hosted, partition_state):
+            if self._become(partition, new, failure, handling) and begins_anew(
+                (hosted.leader, hosted.leader_epoch),
+                (partition_state.leader, partition_state.leaderEpoch),
+                self.design,
+            ):
                 made.append(partition)
                 if self.data_plane is not None:
                     self.data_plane.make_follower(partition)
@@ -366,12 +370,6 @@ class ReplicaManager:
                 if self.data_plane is not None:
                     self.data_plane.begin_to_fetch(partition)
         return tuple(made)
-
-    def _begins_anew(self, hosted: HostedPartition, state: LeaderAndIsrPartitionState) -> bool:
-        """Whether a follower truncates and starts a new fetcher in this leader epoch."""
-        if self.design.truncate_every_epoch or hosted.leader != state.leader:
-            return True
-        return self.design.truncate_missed_epoch and state.leaderEpoch > hosted.leader_epoch + 1
 
     def _is_ahead(self, hosted: HostedPartition, state: LeaderAndIsrPartitionState) -> bool:
         """Whether the replica knows a later write to the partition's state; then it does not change."""
@@ -432,6 +430,23 @@ class ReplicaManager:
         deletes_missing = self.design.delete_future_replica or (self.design.delete_missing_log and not has_log)
         if fails or (hosted is not None and self.state.has_offline_log_dir and deletes_missing):
             handling.errors[partition] = Errors.KAFKA_STORAGE_ERROR
+
+
+def begins_anew(
+    known: tuple[BrokerId | None, LeaderEpoch], heard: tuple[BrokerId, LeaderEpoch], design: ControlDesign
+) -> bool:
+    """Whether a replica that hears of its leader, in a later epoch, truncates its log and fetches anew.
+
+    Args:
+        known: the leader and the leader epoch that it knows.
+        heard: those that it hears of.
+        design: the rules of its release.
+
+    [Partition.makeFollower, 0.10.1 to 3.9]
+    """
+    if design.truncate_every_epoch or known[0] != heard[0]:
+        return True
+    return design.truncate_missed_epoch and heard[1] > known[1] + 1
 
 
 S = TypeVar("S", LeaderAndIsrPartitionState, StopReplicaPartitionState)

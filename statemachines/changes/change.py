@@ -117,6 +117,12 @@ class KafkaChange(Generic[T]):
         """The value in the newest release."""
         return self.at(RELEASES[-1])
 
+    @property
+    def among(self) -> tuple[T, ...] | None:
+        """Its values, oldest first; None for a bool or an enumeration, or if it has one value."""
+        values = tuple(dict.fromkeys((self.before, *self.since.values())))
+        return None if isinstance(self.before, bool | Enum) or len(values) < 2 else values
+
     def first(self, value: object) -> str | None:
         """The release since which a value holds for good, in words; None if no release introduced it.
 

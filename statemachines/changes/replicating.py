@@ -1,7 +1,7 @@
 """How brokers replicate logs: appends, fetches, high watermarks and truncation, as changes of a record."""
 
 from statemachines.changes import truncating
-from statemachines.changes.change import DATA_PLANE, KafkaChange, Line, Releases, since, until
+from statemachines.changes.change import DATA_PLANE, KafkaChange, Line, Releases, proposed, since, until
 
 
 class ReplicationDesign(Releases):
@@ -374,4 +374,22 @@ class ReplicationDesign(Releases):
             Line("2.6.0", "Log.scala", "truncateTo", 2065),
             Line("2.6.1", "Log.scala", "truncateTo", 2077),
         ),
+    )
+
+    # Proposals. The system `fetching` has those of the controller; no controller here does.
+
+    forget_each_epoch = proposed(
+        "A leader forgets the log ends of its followers in each leader epoch, even if it led in an earlier one"
+    )
+    eligible_leader_replicas = proposed(
+        "Members that leave the ISR while it is smaller than min.insync.replicas stay eligible as leaders, and a "
+        "broker that has died is not, even as the last member of the ISR",
+        by="KIP-966",
+    )
+    name_broker_epochs = proposed(
+        "A leader that asks for an ISR names the lives of its members, and the controller refuses if one is over",
+        by="KIP-903",
+    )
+    new_epoch_after_bounce = proposed(
+        "A leader that has restarted leads on in another leader epoch only, even if the controller saw no restart"
     )

@@ -37,6 +37,7 @@ class Design(Releases):
         sentence="How it is locked: by a bolt (2.0), or a chain", before=Lock.chain, since={"2.0.0": Lock.bolt}
     )
     greased = since("1.1.0", "It does not squeak")
+    handle = KafkaChange(sentence="What one pulls", before="knob", since={"2.0.0": "bar"})
     height = KafkaChange(sentence="metres", before=2)
 
 
@@ -62,25 +63,26 @@ class Door(Specification[Hinge]):
 
 
 def test_a_documented_field_is_a_switch() -> None:
-    """With its sentence; a field that is neither bool nor an enumeration is no switch."""
+    """With its sentence; a field that is neither bool nor an enumeration is one if its values are listed."""
     constants = Door.constants()
-    assert [*constants] == ["lock", "greased"]
+    assert [*constants] == ["lock", "greased", "handle"]
     assert {each.switch for each in constants.values()} == {True}
     assert constants["greased"].doc == "It does not squeak (1.1)."
     assert constants["lock"].allowed == "one of bolt, chain"
+    assert constants["handle"].allowed == "one of knob, bar"
 
 
 def test_switches_default_to_the_newest_release() -> None:
     """Each release has one row of them."""
-    assert Door().valuation == {"lock": "bolt", "greased": True} == Door.releases["2.0"]
-    assert Door.releases["1.1"] == {"lock": "chain", "greased": True}
+    assert Door().valuation == {"lock": "bolt", "greased": True, "handle": "bar"} == Door.releases["2.0"]
+    assert Door.releases["1.1"] == {"lock": "chain", "greased": True, "handle": "knob"}
     assert [*Door.releases] == [*ROWS]
 
 
 def test_the_record_is_that_of_the_constants() -> None:
     """Members of enumerations are given by their names; other fields keep their defaults."""
     assert Door().design == ROWS["2.0"]
-    assert Door(lock="chain", greased=False).design == ROWS["1.0"]
+    assert Door(lock="chain", greased=False, handle="knob").design == ROWS["1.0"]
     assert Door.of_release("1.1").design == ROWS["1.1"]
 
 
