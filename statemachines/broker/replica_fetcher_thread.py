@@ -157,7 +157,7 @@ class Followed(NamedTuple):
             return Followed(log, FetchState(log.end_offset, state.leader_epoch, last_fetched_epoch=last))
         if state.is_first:
             return Followed(log, state._replace(last_fetched_epoch=None, is_first=False))
-        return self if log is self.log else self._replace(log=log)
+        return self if log == self.log else self._replace(log=log)
 
     def take_end_offset(
         self, asked: OffsetQuestion, answer: OffsetAnswer, permits_unclean: bool, design: ReplicationDesign

@@ -72,7 +72,10 @@ class FetchingActions(FetchingVariables):
         )
 
     def is_known(self, s: S, broker: BrokerId) -> bool:
-        """Whether a broker runs, and the controller knows all of its deaths."""
+        """Whether a broker runs, and its death, if it has died, has been noticed or may never be (`hidden_bounces`)."""
+        if s.life[broker] is Life.Bounced:
+            stays_hidden = not (self.design.new_epoch_after_bounce and s.partition_state.leader == broker)
+            return self.hidden_bounces and stays_hidden
         return s.life[broker] in (Life.Runs, Life.Started)
 
     @action(when=lambda self: self.elects_any_member, actor="controller", receiver="ZooKeeper")
@@ -104,8 +107,8 @@ class FetchingActions(FetchingVariables):
         """The controller notices the death of a broker that has started again."""
         if s.life[broker] is Life.Bounced:
             s.life[broker] = Life.Started
-        if self.design.eligible_leader_replicas and broker in s.eligible:
-            s.eligible -= {broker}
+            if self.design.eligible_leader_replicas:
+                s.eligible -= {broker}
 
     @action(when=lambda self: self.elects_any_member and brokers_die(self), actor="controller")
     def notice(self, s: S, broker: BrokerId, leader: BrokerId) -> None:
@@ -149,7 +152,7 @@ class FetchingActions(FetchingVariables):
         if state.leader is not None and state.leader in live:
             return
         isr = tuple(each for each in self.replicas() if each in state.isr)
-        found = leader_for_offline(self.replicas(), isr, live, unclean=self.unclean)
+        found = leader_for_offline(self.replicas(), isr, live, unclean=self.admin_design.unclean_by_default)
         if found.leader is not None:
             assert found.isr is not None
             if found.unclean:
@@ -230,8 +233,8 @@ class FetchingActions(FetchingVariables):
 
         A broker that has started hears of the present state first: requests to its former process are gone.
         """
-        require(s.life[broker] in (Life.Runs, Life.Started))
-        if s.life[broker] is Life.Started:
+        require(self.is_known(s, broker))
+        if s.life[broker] is not Life.Runs:
             require(epoch == s.partition_state.leader_epoch)
             s.life[broker] = Life.Runs
             return s.partition_state
@@ -481,7 +484,9 @@ class FetchingActions(FetchingVariables):
         elif request.asks is Asks.EndOfEpoch:
             taken = followed.take_end_of_epoch(request.epoch_question, response.end_of_epoch, self.rules)
         else:
-            taken = followed.take_end_offset(request.offset_question, response.offset, self.unclean, self.rules)
+            taken = followed.take_end_offset(
+                request.offset_question, response.offset, self.admin_design.unclean_by_default, self.rules
+            )
         match taken:
             case OutOfRange(question):
                 s.requests[pair] = Request.of(question)
@@ -538,20 +543,10 @@ class FetchingActions(FetchingVariables):
                 s.responses.pop(pair, None)
             if self.isr_in_two_steps and other in s.proposals and broker in s.proposals[other].isr:
                 s.proposals[other] = s.proposals[other]._replace(is_outdated=True)
-        if not self.elects_any_member:
-            s.life[broker] = Life.Died
-        else:
-            s.life[broker] = Life.Started if self.may_hide(s, broker) else Life.Bounced
-
-    def may_hide(self, s: S, broker: BrokerId) -> bool:
-        """Whether a broker may die and start again without effect on the controller."""
-        return self.hidden_bounces and not (self.design.new_epoch_after_bounce and s.partition_state.leader == broker)
+        s.life[broker] = Life.Bounced if self.elects_any_member else Life.Died
 
     @action(when=lambda self: not self.elects_any_member and brokers_die(self))
     def start_again(self, s: S, broker: BrokerId) -> None:
-        """A dead broker starts. If its death was not noticed, the controller may never notice (`hidden_bounces`)."""
+        """A dead broker starts."""
         require(s.life[broker] in (Life.Died, Life.Down))
-        if s.life[broker] is Life.Down:
-            s.life[broker] = Life.Returned
-        else:
-            s.life[broker] = Life.Started if self.may_hide(s, broker) else Life.Bounced
+        s.life[broker] = Life.Returned if s.life[broker] is Life.Down else Life.Bounced

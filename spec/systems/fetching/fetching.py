@@ -29,7 +29,7 @@ class Fetching(FetchingProperties):
     if another controller takes over meanwhile. A broker that has started hears the present state first.
 
     Off by default: what lasts on the disk (`lossy`, `checkpoints`), the way of an ISR to the controller and back
-    (`isr_in_two_steps`), `hidden_bounces`, `late_reads`, `unclean` elections.
+    (`isr_in_two_steps`), `hidden_bounces`, `late_reads`. Unclean elections need a controller that knows who lives.
 
     A record is its leader epoch (m@2): a leader appends one history in an epoch, so two records of an epoch at one
     offset are the same. A death that loses records may begin another history, and `histories` tells them apart.

@@ -223,9 +223,9 @@ class FetchingProperties(FetchingActions):
         """The high watermark on a broker's disk is above its own: it has truncated its log since."""
         return s.life[broker] in RUNNING and s.checkpoint[broker] > s.log[broker].high_watermark
 
-    @sometimes(when=several_brokers)
+    @sometimes(when=lambda self: self.max_leader_epoch > 1 and not self.design.drop_fetch_while_truncating)
     def a_log_is_too_long(self, s: S) -> bool:
-        """A follower's log ends after its leader's, and its thread asks where that ends."""
+        """A follower's log ends after its leader's, and its thread asks where that ends. [until 1.0]"""
         return any(request.asks is Asks.EndOfLog for request in s.requests.values())
 
     @sometimes(when=lambda self: several_brokers(self) and self.isr_in_two_steps)

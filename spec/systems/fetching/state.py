@@ -31,6 +31,7 @@ from spec.systems.replication.replicas import Leadership
 from statemachines.broker.log.leader_epochs import EpochEntry, LeaderEpochs
 from statemachines.broker.log.unified_log import UnifiedLog
 from statemachines.broker.replica_fetcher_thread import ON_FETCH, TO_HIGH_WATERMARK, FetchState
+from statemachines.changes.administration import AdminDesign
 from statemachines.changes.replicating import ReplicationDesign
 from statemachines.controller.control_design import ControlDesign
 from statemachines.messages.errors import Errors
@@ -284,7 +285,6 @@ class FetchingVariables(Specification[S]):
     late_reads: bool = constant(
         False, "A response is a part of the leader's file, and has what is there when it is sent."
     )
-    unclean: bool = constant(False, "Replicas out of the ISR may be elected, if no member lives.")
     histories: int = constant(
         1, "After a death, records get another value; as many values are distinguished.", at_least=1, at_most=3
     )
@@ -332,11 +332,7 @@ class FetchingVariables(Specification[S]):
         ByRelease(ControlDesign),
         only=[ControlDesign.truncate_every_epoch, ControlDesign.truncate_missed_epoch],
     )
-
-    @assumption
-    def the_living_are_known(self) -> bool:
-        """Only a controller that knows who lives elects uncleanly."""
-        return not (self.unclean and self.elects_any_member)
+    admin_design: AdminDesign = switches(AdminDesign, ByRelease(AdminDesign), only=[AdminDesign.unclean_by_default])
 
     @assumption
     def isrs_are_asked_for(self) -> bool:

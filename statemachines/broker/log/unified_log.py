@@ -80,7 +80,7 @@ class UnifiedLog(NamedTuple):
         """
         if offset >= self.end_offset:
             epochs = self.epochs.truncate_from_end(self.end_offset) if design.truncate_epochs_always else self.epochs
-            return self if epochs is self.epochs else self._replace(epochs=epochs)
+            return self if epochs == self.epochs else self._replace(epochs=epochs)
         high_watermark = min(self.high_watermark, offset) if design.truncate_high_watermark else self.high_watermark
         return UnifiedLog(self.records[:offset], high_watermark, self.epochs.truncate_from_end(offset))
 

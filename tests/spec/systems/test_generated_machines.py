@@ -18,9 +18,10 @@ from spec.systems import SYSTEMS
 from spec.systems.control_requests import ControlRequests
 from spec.systems.controller import ControllerLife
 from spec.systems.controller_election import Cluster, ControllerElection
+from spec.systems.fetching import Fetching
 from spec.systems.partitions import Partitions
 from spec.systems.reassignment import Reassignment
-from spec.systems.replication import Kip320
+from spec.systems.replication import Kip320, TruncateOnFetch
 from spec.systems.topic_deletion import TopicDeletion
 from spec.testing import Violation, as_state_machine
 from statemachines.controller.threads import ControllerStep
@@ -124,8 +125,14 @@ MACHINES: Mapping[str, Machine] = {
         "ignores_requests_for_earlier_life",
         4,
     ),
+    "fetching": Machine(
+        Fetching(max_leader_epoch=2),
+        Fetching(max_deaths=1, lossy=True),
+        "leader_completeness",
+        7,
+    ),
     "replication": Machine(
-        Kip320(brokers=2, log_size=1, max_records=1, max_leader_epoch=1),
+        TruncateOnFetch(brokers=2, log_size=2, max_records=2, max_leader_epoch=1),
         Kip320(brokers=1, log_size=1, max_records=1, max_leader_epoch=0, refuse_same_epoch=False),
         "no_hw_regression",
         5,
@@ -139,7 +146,7 @@ def test_every_system_has_its_machine() -> None:
     assert max(machine.steps for machine in MACHINES.values()) <= 10
 
 
-@pytest.mark.parametrize("name", long_unless({"controller", "replication"}.__contains__, MACHINES))
+@pytest.mark.parametrize("name", long_unless({"controller", "fetching", "replication"}.__contains__, MACHINES))
 def test_the_system_without_fault_holds(name: str) -> None:
     """And the fault breaks one of its properties."""
     sound, _, breaks, _ = MACHINES[name]
@@ -147,7 +154,7 @@ def test_the_system_without_fault_holds(name: str) -> None:
     run(as_state_machine(sound), max_examples=15, stateful_step_count=40, phases=[Phase.generate])
 
 
-@pytest.mark.parametrize("name", long_unless({"control-requests", "replication"}.__contains__, MACHINES))
+@pytest.mark.parametrize("name", long_unless({"control-requests", "fetching", "replication"}.__contains__, MACHINES))
 def test_a_planted_fault_is_found(name: str) -> None:
     """By its property, in the fewest steps."""
     _, faulty, breaks, steps = MACHINES[name]
