@@ -9,7 +9,7 @@ variables of a specification.
 """
 
 from collections.abc import Callable, MutableMapping, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 from election.ids import BrokerId
 from statemachines.controller.alter_partition import AlterPartitionProcessor
@@ -52,9 +52,6 @@ from statemachines.tables.partition import PartitionState
 from statemachines.tables.replica import ReplicaState
 from statemachines.zookeeper.server import ZooKeeper
 from statemachines.zookeeper.tree import Code, SessionId, ZkPath
-
-WITH_AN_ANSWER: Final = (RunsAfter.Result, RunsAfter.CaughtFailure, RunsAfter.Either)
-"""The calls that take a result or a failure."""
 
 
 class BrokerChannels(Protocol):
@@ -223,7 +220,7 @@ class EventDriver:
             replica_state_machine,
             self.alter_partition_processor,
         )
-        """The objects whose methods are called by name. No such name is a method of two of them."""
+        """The objects whose methods are called by name; the first that has one. They stay the same objects."""
         self.rebalance_timer = RebalanceTimer(enabled=False)
         """The timer of its own checks whether preferred replicas lead."""
 
@@ -316,8 +313,9 @@ class EventDriver:
         raise EventFailed(cause)
 
     def _make(self, made: Call) -> Calls:
-        if made.runs_after in WITH_AN_ANSWER:  # and there is none
+        if made.runs_after is RunsAfter.CaughtFailure:  # and there is none
             made = made.with_answer(None)
+        assert made.runs_after not in (RunsAfter.Result, RunsAfter.Either), f"{made} follows nothing with a result"
         of = next(each for each in self._callees if hasattr(each, made.method))
         return getattr(of, made.method)(*made.arguments) or ()
 

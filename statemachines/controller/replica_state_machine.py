@@ -133,10 +133,8 @@ class ReplicaStateMachine(ZkStateMachine):
         together = [(broker, tuple(partitions[broker])) for broker in sorted(partitions)]
         if not self.design.change_together:
             together = [(broker, (partition,)) for broker, its in together for partition in its]
-        if target is OfflineReplica:
-            return (*(call(self._take_offline, *each) for each in together), call(self._send_all, target))
-        if target is NewReplica and self.design.read_state_for_new:
-            return (*(call(self._make_new, *each) for each in together), call(self._send_all, target))
+        if target is OfflineReplica or (target is NewReplica and self.design.read_state_for_new):
+            return self._change_next(tuple(together), target)
         for broker, its in together:
             for replica in self._valid(broker, its, target):
                 self._enter(replica, target, self.context.leadership_of(replica.topic_partition))
@@ -150,6 +148,15 @@ class ReplicaStateMachine(ZkStateMachine):
         for replica in replicas:
             self.context.put_replica_state_if_not_exists(replica, NonExistentReplica)
         return [replica for replica in replicas if self._may_become(replica, target)]
+
+    def _change_next(
+        self, to_come: tuple[tuple[BrokerId, tuple[TopicPartition, ...]], ...], target: ReplicaState
+    ) -> Calls:
+        """The first of these changes, which waits for ZooKeeper, then the others; then the requests are sent."""
+        if not to_come:
+            return self._send_all(target)
+        first = (self._take_offline if target is OfflineReplica else self._make_new)(*to_come[0])
+        return (*first, call(self._change_next, to_come[1:], target))
 
     def _send_all(self, target: ReplicaState) -> Calls:
         self.send(target)

@@ -72,7 +72,7 @@ class FetchingActions(FetchingVariables):
         )
 
     def is_known(self, s: S, broker: BrokerId) -> bool:
-        """Whether a broker runs, and its death, if it has died, has been noticed or may never be (`hidden_bounces`)."""
+        """Whether a broker runs, and its death, if it has died, was noticed or need not be (`hidden_bounces`)."""
         if s.life[broker] is Life.Bounced:
             stays_hidden = not (self.design.new_epoch_after_bounce and s.partition_state.leader == broker)
             return self.hidden_bounces and stays_hidden
