@@ -218,8 +218,13 @@ class FetchingActions(FetchingVariables):
                 s.end_offsets[Pair(each, broker)] = known.get(each, -1)
         if self.history and s.replica[broker].leader == broker:
             below = after.log.records[: after.log.high_watermark]
-            if len(below) > len(s.committed):
+            new = range(len(s.committed), len(below))
+            if new:
                 s.committed = s.committed + below[len(s.committed) :]
+                if self.acknowledges():
+                    hosted, its = self.hosted(s, broker), self.environment(broker)
+                    if after.outcome(hosted, its, len(below)) is Errors.NONE:
+                        s.acknowledged |= frozenset(new)
 
     def advance(self, s: S, leader: BrokerId) -> None:
         """A leader raises its high watermark, if it can."""

@@ -1,8 +1,8 @@
 """The properties and witnesses of `Fetching`.
 
-Properties have the letter R, and those that `Replication` has as well have the same numbers. Left out: R7 and R8,
-what is promised to producers and consumers, which R5 and R6 imply here; R14, that a stale leader changes nothing,
-which the actions make true.
+Properties have the letter R, and those that `Replication` has as well have the same numbers. Left out: R8,
+what is promised to consumers, which R5 and R6 imply here; R14, that a stale leader changes nothing, which the actions
+make true.
 """
 
 from __future__ import annotations
@@ -79,6 +79,14 @@ class FetchingProperties(FetchingActions):
         if not self.is_true_leader(s, leader):
             return True
         return s.log[leader].records[: len(s.committed)] == s.committed
+
+    @invariant(when=lambda self: self.acknowledges())
+    def acknowledged_kept(self, s: S, leader: BrokerId) -> bool:
+        """R7: a true leader has every record that was acknowledged with acks=all. With one in sync that is R5."""
+        if not self.is_true_leader(s, leader):
+            return True
+        records = s.log[leader].records
+        return all(records[at : at + 1] == s.committed[at : at + 1] for at in s.acknowledged)
 
     @invariant(when=lambda self: self.history)
     def committed_once(self, s: S, leader: BrokerId) -> bool:

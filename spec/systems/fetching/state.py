@@ -24,6 +24,7 @@ from spec.language import (
     interchangeable,
     one_of,
     part_of,
+    subset_of,
     switches,
     variable,
 )
@@ -243,6 +244,12 @@ class Replicas(State):
         "History, which no broker keeps: the record that was first below a leader's high watermark, by offset.",
         when=lambda self: self.history,
     )
+    acknowledged: frozenset[Offset] = variable(
+        "History: the offsets whose record was committed by an ISR as large as min.insync.replicas. A producer with "
+        "acks=all may know of it.",
+        of=lambda self: subset_of(range(self.log_size)),
+        when=lambda self: self.acknowledges(),
+    )
 
 
 S = Replicas
@@ -348,6 +355,10 @@ class FetchingVariables(Specification[S]):
         return self.design.but(replica_lag_time_max_ms=-1)
 
     # Sizes.
+
+    def acknowledges(self) -> bool:
+        """Whether not every committed record is acknowledged."""
+        return self.history and self.min_insync_replicas > 1
 
     @property
     def offsets(self) -> Size:
