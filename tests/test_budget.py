@@ -17,7 +17,7 @@ BUDGET: Final = {
     "spec/checking": 25_676,
     "spec/cli": 2_679,
     "spec/explorer": 571,
-    "spec/kafka": 7_056,
+    "spec/kafka": 7_251,
     "spec/kafka on the JVM": 18_033,
     "spec/language": 5_677,
     "spec/parts": 1_740,
