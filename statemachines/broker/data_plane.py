@@ -224,7 +224,8 @@ class DataPlane:
         """The broker leads in a newer epoch; `before` is its role until now."""
         hosted, its = self.hosted.all_partitions[partition], self._environment(partition)
         self.clear_pending(partition)
-        new_leader = not before.is_led_by(self.broker)
+        missed = self.design.forget_after_missed_epoch and hosted.leader_epoch > before.leader_epoch + 1
+        new_leader = missed or not before.is_led_by(self.broker)
         self._put(partition, self.partitions[partition].make_leader(hosted, its, new_leader))
 
     def make_follower(self, partition: TopicPartition) -> None:

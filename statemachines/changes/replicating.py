@@ -1,7 +1,7 @@
 """How brokers replicate logs: appends, fetches, high watermarks and truncation, as changes of a record."""
 
 from statemachines.changes import truncating
-from statemachines.changes.change import DATA_PLANE, KafkaChange, Line, Releases, since, until
+from statemachines.changes.change import DATA_PLANE, KafkaChange, Line, Releases, proposed, since, until
 
 
 class ReplicationDesign(Releases):
@@ -62,6 +62,9 @@ class ReplicationDesign(Releases):
             Line("0.10.2.0", "Partition.scala", "makeLeader", 159),
             Line("3.3.0", "Replica.scala", "resetReplicaState", 127),
         ),
+    )
+    forget_after_missed_epoch = proposed(
+        "A leader that has missed a leader epoch forgets the followers' log ends, as a new leader does"
     )
     members_may_idle = since(
         "2.1.0",

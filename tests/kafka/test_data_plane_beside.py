@@ -396,7 +396,7 @@ def test_stories_of_every_release_equal_kafkas(release: str) -> None:
 
 
 def test_each_rule_that_is_compared_is_contradicted_somewhere() -> None:
-    """All are, but for the lag time, which each case chooses, rules known by the source, and those that Kafka lacks."""
+    """All are, but for the lag time, which each case chooses, rules known by the source, and proposed ones."""
     contradicted = {rule for rules in TURNED.values() for rule in rules} | STORIES.keys()
     rules = ReplicationDesign.changes
     assert contradicted == {rule for rule, its in rules.items() if Compared.DataPlane in its.compared}
