@@ -119,7 +119,7 @@ class Partition(NamedTuple):
     # Roles.
 
     def make_leader(self, hosted: HostedPartition, its: Environment, new_leader: bool) -> Partition:
-        """The broker leads in a newer epoch, with this role and ISR. A new leader did not lead before."""
+        """The broker leads in a newer epoch, with this role and ISR. A new leader may not have led until now."""
         log, design = self.log, its.design
         if log.high_watermark > log.end_offset and new_leader:
             log = log._replace(high_watermark=design.unknown_high_watermark)
