@@ -31,6 +31,7 @@ from election.ids import BrokerId
 from spec.kafka.jars import locked
 from spec.kafka.java import BRIEFLY, SOURCES, java
 from spec.kafka.java_process import compiled
+from spec.kafka.kafka_proxy import KafkaProxy
 from spec.kafka.patches import class_path_with
 from spec.kafka.proxy import Address, next_frame, xid_of
 from spec.language.errors import EnvironmentFailed
@@ -96,6 +97,8 @@ SESSION: Final = 300_000
 """A broker's session timeout in milliseconds. While a request of the broker is held, so are its pings."""
 PROPERTIES: Final = "server.properties"
 """The file of a broker's settings, in its directory."""
+LISTENS: Final = re.compile(r"Awaiting socket connections on (\S+):(\d+)\.")
+"""What a broker logs when it begins to listen."""
 LONGEST_LINE: Final = 1 << 20
 """The longest line of the log, in bytes."""
 
@@ -274,6 +277,7 @@ class Processes:
         zookeeper: Address,
         on_log: Callable[[LogLine], None] = lambda line: None,
         session: int = SESSION,
+        behind: KafkaProxy | None = None,
         **settings: object,
     ) -> BrokerProcess:
         """A broker, which may still be starting.
@@ -283,9 +287,18 @@ class Processes:
             zookeeper: the address of its ZooKeeper.
             on_log: receives each line that it logs.
             session: its session timeout in milliseconds.
+            behind: a proxy for all that is sent to it; none by default.
             settings: further settings, with underscores for dots.
         """
-        process = BrokerProcess(f"broker {broker}", self._directory(), on_log)
+
+        def heard(line: LogLine) -> None:
+            if behind is not None and (found := LISTENS.search(line.text)):
+                behind.broker = found[1], int(found[2])
+            on_log(line)
+
+        if behind is not None:
+            settings["advertised_listeners"] = "PLAINTEXT://{}:{}".format(*behind.address)
+        process = BrokerProcess(f"broker {broker}", self._directory(), heard)
         host, port = zookeeper
         properties = process.directory / PROPERTIES
         properties.write_text(

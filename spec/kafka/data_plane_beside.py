@@ -73,13 +73,18 @@ class Step(NamedTuple):
 
 
 class DataPlane(JavaProcess):
-    """Brokers of one of `RELEASES`, from `__enter__` to `__exit__`; raises as `JavaProcess` does."""
+    """Brokers of one of `RELEASES`, from `__enter__` to `__exit__`; raises as `JavaProcess` does.
+
+    Args:
+        release: one of them.
+        patch: the name of a patch of Kafka's source (`spec.kafka.patches`); none by default.
+    """
 
     TOOLS = "compiler/groovy"
     PLACE = str(MEMORY) if MEMORY.is_dir() else None
 
-    def __init__(self, release: str) -> None:
-        super().__init__(release, "data-plane", sorted(SOURCES.glob("*.groovy")), "data_plane.Main")
+    def __init__(self, release: str, patch: str = "") -> None:
+        super().__init__(release, "data-plane", sorted(SOURCES.glob("*.groovy")), "data_plane.Main", patch)
 
     def of(self, cases: Iterable[Case]) -> Iterator[tuple[Case, list[Step]]]:
         """Each case with a step for each of its commands, in order.

@@ -9,16 +9,16 @@ the session timeout must be long enough. The server's frames pass at once.
         await (await proxy.next_held()).refuse(NOAUTH)     # the broker has this answer, and the server no request
         await (await proxy.next_held()).lose()             # the server has answered, and the broker no connection
 
-Frames are those of `statemachines.zookeeper.frames`; here are the parts of them that a proxy inspects.
+Frames are those of `statemachines.zookeeper.frames`; here are the parts of them that a proxy inspects, and what it
+shares with the proxy before a broker (`kafka_proxy`).
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from contextlib import AsyncExitStack
 from enum import Enum
-from typing import Final, NamedTuple, Self, TypeAlias
+from typing import Any, Final, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 from statemachines.zookeeper import frames
 from statemachines.zookeeper.frames import HEAD, Greeting, Jute, Opcode, Xid, framed, granted, read_answer, read_event
@@ -133,20 +133,25 @@ class Fate(Enum):
     released = "the server answers it"
     refused = "the proxy answers it, with an error"
     lost = "the server answers it, and the reply is lost with the connection"
+    dropped = "it is lost with the connection"
 
 
-class HeldRequest:
+Asked = TypeVar("Asked")
+"""The inspected parts of a request."""
+Replied = TypeVar("Replied")
+"""What is kept of a reply."""
+
+
+class Held(Generic[Asked, Replied]):
     """A request that has reached the proxy but not the server. It waits until its fate is decided."""
 
-    def __init__(self, request: RequestFrame) -> None:
+    def __init__(self, request: Asked) -> None:
         loop = asyncio.get_running_loop()
         self.request = request
         self.fate: asyncio.Future[Fate] = loop.create_future()
-        self.error = 0
-        """The error with which it is refused."""
-        self.reply: asyncio.Future[ReplyFrame] = loop.create_future()
+        self.reply: asyncio.Future[Replied] = loop.create_future()
 
-    async def release(self) -> ReplyFrame:
+    async def release(self) -> Replied:
         """Pass it on, and wait until its reply has been passed back.
 
         Raises:
@@ -154,16 +159,7 @@ class HeldRequest:
         """
         return await self._meets(Fate.released)
 
-    async def refuse(self, error: int) -> ReplyFrame:
-        """Answer it with one of ZooKeeper's errors, after the requests before it. The server never receives it.
-
-        Raises:
-            ConnectionError: the connection ended first.
-        """
-        self.error = error
-        return await self._meets(Fate.refused)
-
-    async def lose(self) -> ReplyFrame:
+    async def lose(self) -> Replied:
         """Pass it on, wait for its reply, and close the connection instead of passing the reply back.
 
         Raises:
@@ -171,7 +167,7 @@ class HeldRequest:
         """
         return await self._meets(Fate.lost)
 
-    async def _meets(self, fate: Fate) -> ReplyFrame:
+    async def _meets(self, fate: Fate) -> Replied:
         self.fate.set_result(fate)
         return await self.reply
 
@@ -185,77 +181,78 @@ class HeldRequest:
         return str(self.request)
 
 
-class Proxy:
-    """Accepts connections on a port that the kernel chooses, from `__aenter__` to `__aexit__`.
+class HeldRequest(Held[RequestFrame, ReplyFrame]):
+    """A held request to ZooKeeper."""
 
-    Args:
-        server: ZooKeeper's address.
-        holds: whether to hold a request.
-        on_event: receives each watch notification that is passed on.
-    """
+    error = 0
+    """The error with which it is refused."""
+
+    async def refuse(self, error: int) -> ReplyFrame:
+        """Answer it with one of ZooKeeper's errors, after the requests before it. The server never receives it.
+
+        Raises:
+            ConnectionError: the connection ended first.
+        """
+        self.error = error
+        return await self._meets(Fate.refused)
+
+
+H = TypeVar("H", bound=Held[Any, Any])
+
+
+class AnyProxy(Generic[H]):
+    """Accepts connections on a port that the kernel chooses, from `__aenter__` to `__aexit__`."""
 
     address: Address
-    greeting = Greeting(0, b"")
-    """The session that the server granted last."""
 
-    def __init__(
-        self,
-        server: Address,
-        holds: Callable[[RequestFrame], bool],
-        on_event: Callable[[Notification], None] = lambda event: None,
-    ) -> None:
-        self._server, self._holds, self._on_event = server, holds, on_event
-        self._held: asyncio.Queue[HeldRequest] = asyncio.Queue()
+    def __init__(self) -> None:
+        self._held: asyncio.Queue[H] = asyncio.Queue()
         self._connections: set[asyncio.Task[None]] = set()
 
     async def __aenter__(self) -> Self:
-        async with AsyncExitStack() as stack:
-            stack.push_async_callback(self._end_connections)
-            listening = await stack.enter_async_context(await asyncio.start_server(self._accept, "127.0.0.1", 0))
-            self.address = listening.sockets[0].getsockname()[:2]
-            self._stack = stack.pop_all()
+        self._listening = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        self.address = self._listening.sockets[0].getsockname()[:2]
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await self._stack.aclose()
+        self._listening.close()
+        connections = list(self._connections)
+        for each in connections:
+            each.cancel()
+        await asyncio.gather(*connections, return_exceptions=True)
 
-    async def next_held(self) -> HeldRequest:
+    async def next_held(self) -> H:
         """Wait for the next held request."""
         return await self._held.get()
+
+    def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> AnyConnection[H]:
+        raise NotImplementedError
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         this = asyncio.current_task()
         assert this is not None
         self._connections.add(this)
         try:
-            await _Connection(self, reader, writer).run()
+            await self._connection(reader, writer).run()
         except asyncio.CancelledError:
             pass  # asyncio would report it, but a proxy always ends so
         finally:
             self._connections.discard(this)
 
-    async def _end_connections(self) -> None:
-        connections = list(self._connections)
-        for each in connections:
-            each.cancel()
-        await asyncio.gather(*connections, return_exceptions=True)
 
+class AnyConnection(Generic[H]):
+    """A connection to a proxy, with the proxy's connection to the server."""
 
-class _Connection:
-    """One of the broker's connections, with its connection to the server."""
-
-    def __init__(self, proxy: Proxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.proxy, self.reader, self.writer = proxy, reader, writer
-        self.holding: HeldRequest | None = None
-        self.unanswered: dict[int, HeldRequest | None] = {}
+    def __init__(self, server: Address, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.server, self.reader, self.writer = server, reader, writer
+        self.holding: H | None = None
+        self.unanswered: dict[int, H | None] = {}
         """Whether each request that the server has yet to answer was held; in order."""
-        self.all_answered = asyncio.Event()
-        self.all_answered.set()
 
     async def run(self) -> None:
         """Pass frames both ways until one side closes the connection."""
         try:
-            server_reader, server_writer = await asyncio.open_connection(*self.proxy._server)
+            server_reader, server_writer = await asyncio.open_connection(*self.server)
         except OSError:
             self.writer.close()
             return
@@ -273,6 +270,51 @@ class _Connection:
             server_writer.close()
             for held in filter(None, [*self.unanswered.values(), self.holding]):
                 held.fail(ConnectionError(f"the connection ended before {held} was answered"))
+
+    async def _requests(self, server: asyncio.StreamWriter) -> None:
+        raise NotImplementedError
+
+    async def _replies(self, server: asyncio.StreamReader) -> None:
+        raise NotImplementedError
+
+    async def _pass_on(self, content: bytes) -> None:
+        self.writer.write(framed(content))
+        await self.writer.drain()
+
+
+class Proxy(AnyProxy[HeldRequest]):
+    """A proxy before a ZooKeeper server.
+
+    Args:
+        server: ZooKeeper's address.
+        holds: whether to hold a request.
+        on_event: receives each watch notification that is passed on.
+    """
+
+    greeting = Greeting(0, b"")
+    """The session that the server granted last."""
+
+    def __init__(
+        self,
+        server: Address,
+        holds: Callable[[RequestFrame], bool],
+        on_event: Callable[[Notification], None] = lambda event: None,
+    ) -> None:
+        super().__init__()
+        self._server, self._holds, self._on_event = server, holds, on_event
+
+    def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> _Connection:
+        return _Connection(self, reader, writer)
+
+
+class _Connection(AnyConnection[HeldRequest]):
+    """One of the broker's connections."""
+
+    def __init__(self, proxy: Proxy, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        super().__init__(proxy._server, reader, writer)
+        self.proxy = proxy
+        self.all_answered = asyncio.Event()
+        self.all_answered.set()
 
     async def _requests(self, server: asyncio.StreamWriter) -> None:
         opens = True
@@ -326,7 +368,3 @@ class _Connection:
             held.reply.set_result(ReplyFrame.parse(content, held.request.operation == Opcode.multi.name))
         if not self.unanswered:
             self.all_answered.set()
-
-    async def _pass_on(self, content: bytes) -> None:
-        self.writer.write(framed(content))
-        await self.writer.drain()

@@ -224,8 +224,7 @@ class DataPlane:
         """The broker leads in a newer epoch; `before` is its role until now."""
         hosted, its = self.hosted.all_partitions[partition], self._environment(partition)
         self.clear_pending(partition)
-        new_leader = not before.is_led_by(self.broker)
-        self._put(partition, self.partitions[partition].make_leader(hosted, its, new_leader))
+        self._put(partition, self.partitions[partition].make_leader(hosted, its, before))
 
     def make_follower(self, partition: TopicPartition) -> None:
         """The broker no longer leads."""

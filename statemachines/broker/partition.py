@@ -128,19 +128,20 @@ class Partition(NamedTuple):
 
     # Roles.
 
-    def make_leader(self, hosted: HostedPartition, its: Environment, new_leader: bool) -> Partition:
-        """The broker leads in a newer epoch, with this role and ISR. A new leader did not lead before.
+    def make_leader(self, hosted: HostedPartition, its: Environment, before: HostedPartition) -> Partition:
+        """The broker leads in a newer epoch, with this role and ISR.
 
-        One that leads on keeps what it knows of its followers, even if it missed an epoch in which they truncated
-        their logs (K11).
+        One that has led until now keeps what it knows of its followers, even if it has missed an epoch in which they
+        have truncated their logs (K11).
         """
-        log, design = self.log, its.design
+        log, design, new_leader = self.log, its.design, not before.is_led_by(its.broker)
         if log.high_watermark > log.end_offset and new_leader:
             log = log._replace(high_watermark=design.unknown_high_watermark)
         if design.note_epoch_on_lead:
             log = log.note_epoch(hosted.leader_epoch, design)
         known = {each.broker: each for each in self.followers}
-        forgets = new_leader or design.forget_each_epoch
+        missed = hosted.leader_epoch > before.leader_epoch + 1
+        forgets = new_leader or (missed and design.forget_after_missed_epoch)
         followers = tuple(
             known.get(each, RemoteReplica(each)).reset(log.end_offset, its, each in hosted.state.isr, forgets)
             for each in hosted.assignment.replicas

@@ -63,6 +63,9 @@ class ReplicationDesign(Releases):
             Line("3.3.0", "Replica.scala", "resetReplicaState", 127),
         ),
     )
+    forget_after_missed_epoch = proposed(
+        "A leader that has missed a leader epoch forgets the followers' log ends, as a new leader does"
+    )
     members_may_idle = since(
         "2.1.0",
         "A member of the ISR at the leader's log end stays, even if it has not fetched for long",
@@ -378,9 +381,6 @@ class ReplicationDesign(Releases):
 
     # Proposals. The system `fetching` has those of the controller; no controller here does.
 
-    forget_each_epoch = proposed(
-        "A leader forgets the log ends of its followers in each leader epoch, even if it led in an earlier one"
-    )
     eligible_leader_replicas = proposed(
         "Members that leave the ISR while it is smaller than min.insync.replicas stay eligible as leaders, and a "
         "broker that has died is not, even as the last member of the ISR",

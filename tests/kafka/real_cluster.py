@@ -14,6 +14,7 @@ import pytest
 
 from election.ids import BrokerId
 from spec.kafka.broker_processes import AdministratorProcess, BrokerProcess, LogLine, Processes, ZooKeeperOperator
+from spec.kafka.kafka_proxy import KafkaProxy
 from spec.kafka.proxy import Address, Proxy, RequestFrame
 from spec.language.errors import UsageError
 from statemachines.messages.topic_partition import TopicPartition
@@ -52,6 +53,8 @@ class Cluster:
     def __init__(self, processes: Processes) -> None:
         self.processes = processes
         self.brokers: dict[BrokerId, BrokerProcess] = {}
+        self.proxies: dict[BrokerId, KafkaProxy] = {}
+        """The proxies before the brokers, if they have any."""
         self.log: list[LogLine] = []
 
     async def node(self, path: ZkPath) -> Any:
@@ -142,6 +145,7 @@ async def cluster_of(
     release: str = RELEASE,
     patch: str = "",
     holds: Callable[[RequestFrame], bool] = lambda request: False,
+    proxied: bool = False,
     everywhere: Mapping[str, Any] = MappingProxyType({}),
     **settings: object,
 ) -> AsyncIterator[Cluster]:
@@ -153,6 +157,7 @@ async def cluster_of(
         release: of the brokers.
         patch: the name of a patch of Kafka's source; none by default.
         holds: whether to hold a request of the controller to ZooKeeper.
+        proxied: whether each broker has a proxy before it.
         everywhere: settings of all brokers.
         settings: settings of the others.
     """
@@ -165,11 +170,17 @@ async def cluster_of(
         cluster.zookeeper = server = (await cluster.processes.zookeeper()).address
         cluster.operator = await stack.enter_async_context(ZooKeeperOperator(server))
         cluster.proxy = await stack.enter_async_context(Proxy(server, holds))
-        started, log = cluster.processes.broker, cluster.log.append
-        cluster.brokers[controller] = await started(controller, cluster.proxy.address, log, **everywhere)
+        if proxied:
+            for broker in (controller, *others):
+                cluster.proxies[broker] = await stack.enter_async_context(KafkaProxy())
+        started, log, behind = cluster.processes.broker, cluster.log.append, cluster.proxies.get
+        cluster.brokers[controller] = await started(
+            controller, cluster.proxy.address, log, behind=behind(controller), **everywhere
+        )
         await until(partial(cluster.operator.get, "/controller"))
         for broker in others:
-            cluster.brokers[broker] = await started(broker, server, log, SESSION, **everywhere, **settings)
+            its = {**everywhere, **settings}
+            cluster.brokers[broker] = await started(broker, server, log, SESSION, behind(broker), **its)
         await cluster.registered(controller, *others)
         cluster.administrator = await cluster.clients.administrator(await cluster.address(controller))
         yield cluster

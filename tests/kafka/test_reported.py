@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection
+from dataclasses import replace
 from functools import partial
+from random import Random
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from spec.checking.model import Model, Path
 from spec.checking.traces.replay import Replay
 from spec.kafka.broker_replay import replay
 from spec.kafka.conformance import conform
+from spec.kafka.data_plane_beside import DataPlane
 from spec.kafka.harness import Harness
 from spec.kafka.mappings.controller import DRIVEN
 from spec.kafka.patches import PATCHED_RELEASE
@@ -29,13 +32,22 @@ from spec.kafka.script import OWN, script_of
 from spec.kafka.state_machines_beside import RealController
 from spec.systems.controller import ControllerLife
 from statemachines.broker.replica_manager import ReplicaManager
+from statemachines.changes.replicating import ReplicationDesign
 from tests.kafka.conftest import of_release
+from tests.kafka.data_plane_drawing import Drawing
 from tests.kafka.real_cluster import cluster_of, until
 from tests.kafka.receiver_comparison import KafkaReceivers, with_other
 from tests.kafka.test_broker_replay import of_another_kafka
 from tests.kafka.test_conformance import shortest
 from tests.kafka.test_controller_beside import GOES_AND_COMES, topics
-from tests.kafka.test_findings import LAG, reassigned_half_way, topic_stays_that_is_deleted_again, writes_state
+from tests.kafka.test_data_plane_beside import K11, disagreements, lead, rounds
+from tests.kafka.test_findings import (
+    LAG,
+    missed_epoch,
+    reassigned_half_way,
+    topic_stays_that_is_deleted_again,
+    writes_state,
+)
 from tests.kafka.test_partitions_conformance import FEW, of
 from tests.transcripts.brokers import kafkas, ours
 from tests.transcripts.transcript import files, parsed
@@ -141,6 +153,22 @@ def test_k5_a_repeated_request_makes_a_failed_follower_follow(patch: str, error:
                 assert f"t-0 {error}" in recorded.steps[0].told[0]
 
 
+def test_k11_a_leader_that_missed_an_epoch_waits_for_its_followers_to_fetch() -> None:
+    """The changed leader acknowledges the record only when the follower has it again, and keeps every other rule."""
+    fetches_again = [*lead(1, 2, (3,), (1, 3), (1, 3)), *rounds(3, 1, 3)]
+    story = replace(K11, commands=[*K11.commands[:-3], *fetches_again])
+    drawn = [Drawing(Random(f"k11 {number}"), PATCHED_RELEASE).case() for number in range(300)]
+    design = ReplicationDesign(PATCHED_RELEASE).but(forget_after_missed_epoch=True)
+    with of_release(lambda release: DataPlane(release, "K11"), PATCHED_RELEASE) as changed:
+        cases = [*changed.of([K11, story, *drawn])]
+    for case, steps in cases:
+        assert disagreements(case, steps, PATCHED_RELEASE, design) == ([], [])
+    (_, lost), (_, kept), *_ = cases
+    assert [step.state["brokers"]["1"]["completed"] for step in (lost[-4], kept[-1])] == [[], [["m0", 0, "NONE"]]]
+    assert kept[-1].state["brokers"]["3"]["log"] != []
+    assert any(disagreements(case, steps, PATCHED_RELEASE)[1] for case, steps in cases[2:]), "Kafka's rule"
+
+
 # On real brokers; what happens to them as they are, `test_findings` has.
 
 
@@ -211,3 +239,8 @@ def test_k10_a_leader_whose_isr_is_written_unheard_goes_on() -> None:
             await cluster.reaches("t", 1, [1, 2])
 
     asyncio.run(acknowledged())
+
+
+def test_k11_on_brokers() -> None:
+    """The record is not acknowledged until broker 3 has it again, and broker 3 keeps it."""
+    assert asyncio.run(missed_epoch("K11")) == ["TimeoutException", "1"]

@@ -251,15 +251,12 @@ class FetchingActions(FetchingVariables):
     @action
     def become_leader(self, s: S, broker: BrokerId, epoch: Elected) -> None:
         """A broker accepts a request that makes it leader. It keeps its log. [Partition.makeLeader]"""
-        before = s.replica[broker]
+        before, mine = self.hosted(s, broker), self.partition(s, broker)
         request = self.later_request(s, broker, epoch)
         require(request.leader == broker)
         self.hears(s, broker, request)
         s.fetching.pop(broker, None)
-        mine, its = Partition(s.log[broker]), self.environment(broker)
-        if before.leader == broker:
-            mine = self.partition(s, broker)
-        self.keep(s, broker, mine.make_leader(self.hosted(s, broker), its, new_leader=before.leader != broker))
+        self.keep(s, broker, mine.make_leader(self.hosted(s, broker), self.environment(broker), before))
 
     @action(when=several_brokers)
     def become_follower(self, s: S, broker: BrokerId, epoch: Elected) -> None:

@@ -328,7 +328,7 @@ class FetchingVariables(Specification[S]):
             ReplicationDesign.members_may_idle,
             ReplicationDesign.wait_for_min_isr,
             ReplicationDesign.cap_min_isr,
-            ReplicationDesign.forget_each_epoch,
+            ReplicationDesign.forget_after_missed_epoch,
             ReplicationDesign.eligible_leader_replicas,
             ReplicationDesign.name_broker_epochs,
             ReplicationDesign.new_epoch_after_bounce,

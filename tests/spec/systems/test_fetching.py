@@ -83,7 +83,7 @@ def test_deaths_and_preferred_elections_alone_lose_an_acknowledged_record() -> N
     """K11 needs no controller that elects at will: one election of the preferred replica, and two deaths."""
     constants = {"brokers": 3, "log_size": 1, "max_leader_epoch": 3, "max_deaths": 2, "elects_any_member": False}
     assert broken(check(Fetching(**constants), engine="local", properties=["strong_isr"])) == {"strong_isr": 25}
-    mended = check(Fetching(**constants, forget_each_epoch=True), engine="local", properties=["strong_isr"])
+    mended = check(Fetching(**constants, forget_after_missed_epoch=True), engine="local", properties=["strong_isr"])
     assert mended.verdict == "holds"
 
 

@@ -32,15 +32,14 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * cancel TOPIC            its reassignment
  * elect TOPIC             a leader, uncleanly if there is no other way
  * prefer TOPIC            its first replica as leader
- * produce TOPIC 5         so many records, each acknowledged by the whole ISR
+ * produce TOPIC 5         so many records, each acknowledged by the whole ISR, if need be after 10 seconds
+ * produce TOPIC 5 60000   the same, if need be after so many milliseconds
  * end TOPIC               the offset after its last record
  * </pre>
  */
 public final class Administrator {
     private static final Map<String, Object> PATIENCE =
         Map.of("default.api.timeout.ms", 10_000, "request.timeout.ms", 5_000);
-    private static final Map<String, Object> DURABLE =
-        Map.of("acks", "all", "max.block.ms", 10_000, "delivery.timeout.ms", 10_000, "request.timeout.ms", 5_000);
 
     private final String brokers;
 
@@ -72,8 +71,11 @@ public final class Administrator {
 
     private String produced(String[] request) throws Exception {
         long end = 0;
+        int limit = request.length > 3 ? Integer.parseInt(request[3]) : 10_000;
+        Map<String, Object> durable = Map.of(
+            "acks", "all", "max.block.ms", limit, "delivery.timeout.ms", limit, "request.timeout.ms", limit / 2);
         try (KafkaProducer<String, String> producer =
-                new KafkaProducer<>(with(DURABLE), new StringSerializer(), new StringSerializer())) {
+                new KafkaProducer<>(with(durable), new StringSerializer(), new StringSerializer())) {
             for (int record = 0; record < Integer.parseInt(request[2]); record++) {
                 end = producer.send(new ProducerRecord<>(request[1], 0, null, "a record")).get().offset() + 1;
             }
