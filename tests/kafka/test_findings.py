@@ -29,6 +29,7 @@ SEEN: Final = {
     "K4": ("2.4.1", "2.8.2", RELEASE),
     "K8": ("2.4.1", "2.8.2", RELEASE),
     "K10": ("2.8.2", RELEASE),
+    "K11": (RELEASE,),
 }
 """The releases on which rows of the atlas are reproduced here."""
 LAG: Final = 1_000
