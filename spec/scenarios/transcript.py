@@ -3,6 +3,7 @@
 Text at the left edge is prose. The specification must confirm each indented line:
 
     system replication truncation=kip-101 brokers=2     the specification and its constants; this line comes first
+    system fetching of 0.10.2 brokers=2                 the same, beginning with the constants of a release
     become_follower(broker=1, epoch=2)                  a step to do, written as a trace prints it
     become_follower(broker=1, epoch=2)   it truncates its log     the same, with the step's own sentences
     refused: follower_fetch(follower=0, leader=1)       a step of the specification that is not enabled here
@@ -34,7 +35,7 @@ from spec.language import AssumptionViolated, SpecificationError, Step, UsageErr
 from spec.language.allowed_values import LISTED
 from spec.language.domains import Domain
 
-_SYSTEM = re.compile(r"system (?P<name>\S+)(?P<settings>(?: +\S+=\S+)*)")
+_SYSTEM = re.compile(r"system (?P<name>\S+)(?: of (?P<release>\S+))?(?P<settings>(?: +\S+=\S+)*)")
 _STEP = re.compile(r"(?P<step>[\w.]+\(.*?\))(?: {3}(?P<said>.+))?")
 _REFUSED = re.compile(r"refused: (?P<step>[\w.]+\(.*\))")
 _CLAIM = re.compile(r"(?P<word>breaks|holds) (?P<names>[\w.]+(?:, [\w.]+)*)")
@@ -219,7 +220,7 @@ def _begun(text: str, own: str | None) -> Replay:
         name = system_to_follow(system["name"], own)
     except UsageError as refused:
         raise TranscriptError(str(refused)) from None
-    return Replay(specification(system_named(name), settings=system["settings"].split()))
+    return Replay(specification(system_named(name), system["release"], system["settings"].split()))
 
 
 def _refuse(replay: Replay, text: str) -> None:

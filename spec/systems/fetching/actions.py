@@ -8,7 +8,6 @@ from election import leader_for_offline, leader_for_preferred_replica
 from election.ids import BrokerId, LeaderEpoch
 from spec.language import action, bound, require, say
 from spec.systems.fetching.state import (
-    HISTORIES,
     RUNNING,
     Asks,
     Elected,
@@ -329,7 +328,7 @@ class FetchingActions(FetchingVariables):
     def produce(self, s: S, leader: BrokerId, all_in_sync: bool) -> None:
         """A leader appends a record, if the ISR is large enough for its producer."""
         hosted, its = self.hosted(s, leader), self.environment(leader)
-        value = HISTORIES[min(s.deaths, self.histories - 1)]
+        value = self.values[min(s.deaths, self.histories - 1)][s.replica[leader].leader_epoch]
         after = self.partition(s, leader).append(hosted, its, (value,), all_in_sync)
         require(isinstance(after, Partition))
         assert isinstance(after, Partition)

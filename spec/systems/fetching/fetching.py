@@ -32,7 +32,8 @@ class Fetching(FetchingProperties):
     (`isr_in_two_steps`), `hidden_bounces`, `late_reads`. Unclean elections need a controller that knows who lives.
 
     A record is its leader epoch (m@2): a leader appends one history in an epoch, so two records of an epoch at one
-    offset are the same. A death that loses records may begin another history, and `histories` tells them apart.
+    offset are the same. Until 0.10 its value stands for that epoch (m2), which no broker reads. A death that loses
+    records may begin another history, and `histories` tells them apart.
 
     Steps that are taken early. Since 3.9.1 a follower ignores responses to requests of earlier epochs. They are
     dropped when it hears of its next epoch, and so is an earlier request to a leader that will refuse it, whose epoch

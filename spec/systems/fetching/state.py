@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 from typing import Annotated, Any, Final, NamedTuple
 
 from election.ids import BrokerId, LeaderEpoch
@@ -81,7 +82,7 @@ class Life(Enum):
 
 
 HISTORIES: Final = "mno"
-"""The values of records, by history."""
+"""A letter for each history."""
 RUNNING: Final = frozenset({Life.Runs, Life.Started, Life.Bounced, Life.Returned})
 
 
@@ -354,6 +355,14 @@ class FetchingVariables(Specification[S]):
         """
         return self.design.but(replica_lag_time_max_ms=-1)
 
+    @cached_property
+    def values(self) -> tuple[tuple[str, ...], ...]:
+        """The values of records, by history and leader epoch. Until 0.10 a record has no epoch: the value tells it."""
+        tells = not self.design.epochs_in_records
+        return tuple(
+            tuple(f"{each}{epoch if tells else ''}" for epoch in self.epochs) for each in HISTORIES[: self.histories]
+        )
+
     # Sizes.
 
     def acknowledges(self) -> bool:
@@ -386,7 +395,7 @@ class FetchingVariables(Specification[S]):
             Deaths: integers(0, self.max_deaths),
             Life: lives if self.max_deaths or self.design.halt_out_of_range else (Life.Runs,),
             Elected: self.epochs,
-            Record.value: tuple(HISTORIES[: self.histories]),
+            Record.value: tuple(dict.fromkeys(chain.from_iterable(self.values))),
             Record.leader_epoch: in_records,
             UnifiedLog.records: at_most(self.log_size),
             UnifiedLog.high_watermark: self.offsets,

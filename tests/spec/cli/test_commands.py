@@ -716,8 +716,8 @@ TEXT_ERRORS = {
     "replay trace.itf.json --on 3.9": "--on and --afterwards are for an anomaly, not for a trace in a file",
     # Replays.
     "replay T1": "T1 is an anomaly: name a release of Kafka, such as --on 3.9.1",
-    "replay t9": "no scenario is called t9; there are ",
-    "replay t1-": "t1- is short for several scenarios: t1-loss-by-truncation, t1-under-kip-101, t1-under-kip-320",
+    "replay t18": "no scenario is called t18; there are ",
+    "replay t8-": "t8- is short for several scenarios: t8-joined-below-the-epoch, t8-under-kip-320",
     "replay story.txt": "story.txt cannot be read: No such file or directory",
     "replay t1-loss --afterwards 3": "--afterwards is for an anomaly on real brokers: name the release with --on",
     "replay t1-loss --format text": "--format is for a trace in a file, whose name ends with .json, not for ",

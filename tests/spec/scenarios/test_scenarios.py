@@ -28,16 +28,23 @@ def test_there_are_transcripts() -> None:
         "fetch-under-kip-320",
         "join-under-an-old-epoch",
         "join-under-kip-320",
+        "k11-a-missed-epoch",
         "leader-fails-at-8-4-6",
+        "t1-fetch-by-fetch",
+        "t1-kept-fetch-by-fetch",
         "t1-loss-by-truncation",
         "t1-under-kip-101",
         "t1-under-kip-320",
+        "t10-joined-without-its-log",
+        "t19-one-epoch-two-histories",
         "t1b-loss-without-restart",
         "t1b-under-kip-101",
         "t2-divergence",
+        "t2-fetch-by-fetch",
         "t2-uncommitted-under-kip-101",
         "t2-under-kip-101",
         "t3-prime-divergence-under-kip-101",
+        "t3-prime-fetch-by-fetch",
         "t3-prime-under-kip-279",
         "t3-prime-under-kip-320",
         "t4-counted-under-an-old-epoch",
@@ -50,6 +57,7 @@ def test_there_are_transcripts() -> None:
         "t7-under-kip-320",
         "t8-joined-below-the-epoch",
         "t8-under-kip-320",
+        "t9-last-replica-standing",
     ]
 
 
@@ -389,8 +397,8 @@ def test_a_unique_prefix_names_a_scenario() -> None:
     with pytest.raises(UsageError, match=r"t1b-loss-without-restart, t1b-under-kip-101$"):
         scenario_named("t1b-")
     assert scenario_named("T1b").name == "t1b-loss-without-restart", "the label of its title"
-    with pytest.raises(UsageError, match="t9; there are e1-election-and-failover, "):
-        scenario_named("t9")
+    with pytest.raises(UsageError, match="t18; there are e1-election-and-failover, "):
+        scenario_named("t18")
 
 
 def test_a_line_is_printed_with_its_effect() -> None:
