@@ -357,7 +357,7 @@ class FetchingVariables(Specification[S]):
 
     @cached_property
     def values(self) -> tuple[tuple[str, ...], ...]:
-        """The values of records, by history and leader epoch. Until 0.10 a record has no epoch: the value tells it."""
+        """The values of records, by history and leader epoch; until 0.10 they tell the epoch, which records lack."""
         tells = not self.design.epochs_in_records
         return tuple(
             tuple(f"{each}{epoch if tells else ''}" for epoch in self.epochs) for each in HISTORIES[: self.histories]

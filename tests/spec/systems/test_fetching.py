@@ -6,12 +6,15 @@ must break the guard's property, under bounds that are large enough.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from election.ids import BrokerId, LeaderEpoch
 from spec.atlas.anomalies import anomalies
+from spec.atlas.loading import specification
 from spec.by_release import RELEASES
 from spec.checking import Result, check
 from spec.language import AssumptionViolated, require
@@ -76,6 +79,37 @@ def test_whatever_the_constants_nothing_is_missing(constants: dict[str, Any]) ->
 def test_only_a_leader_that_asks_can_name_lives() -> None:
     with pytest.raises(AssumptionViolated, match="name the lives"):
         Fetching(name_broker_epochs=True)
+
+
+# The page.
+
+PAGE = Path(__file__).parents[3] / "docs/can-acknowledged-records-be-lost.md"
+
+
+def cells() -> Iterator[Any]:
+    """Each cell of the page's tables: the release, the options, the property, and what the cell says."""
+    head: list[str] = []
+    for line in PAGE.read_text(encoding="utf-8").splitlines():
+        columns = [each.strip() for each in line.strip("|").split("|")]
+        if line.startswith("| what fails"):
+            head = columns
+        elif line.startswith("| ") and head:
+            options = columns[-1].strip("`")
+            about = "acknowledged_kept" if "min_insync_replicas" in options else "leader_completeness"
+            for release, says in list(zip(head, columns, strict=True))[1:-1]:
+                yield pytest.param(release, options, about, says, id=f"{release} {options}")
+
+
+@pytest.mark.parametrize(
+    ("release", "options", "about", "says"), long_unless(lambda case: case[0] == "2.8.0", cells())
+)
+def test_the_page_says_what_a_check_says(release: str, options: str, about: str, says: str) -> None:
+    """A number is the length of the shortest way to a loss."""
+    system = specification(
+        Fetching, release, ["unclean_by_default=false"] * ("unclean" not in options) + options.split()
+    )
+    length = broken(check(system, engine="local", properties=[about])).get(about)
+    assert says == ("-" if length is None else str(length))
 
 
 @pytest.mark.long
