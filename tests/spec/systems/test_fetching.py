@@ -101,15 +101,16 @@ def cells() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize(
-    ("release", "options", "about", "says"), long_unless(lambda case: case[0] == "2.8.0", cells())
+    ("release", "options", "about", "says"),
+    long_unless(lambda case: case[:2] == ("2.8.0", "max_leader_epoch=2"), cells()),
 )
 def test_the_page_says_what_a_check_says(release: str, options: str, about: str, says: str) -> None:
     """A number is the length of the shortest way to a loss."""
-    system = specification(
-        Fetching, release, ["unclean_by_default=false"] * ("unclean" not in options) + options.split()
-    )
-    length = broken(check(system, engine="local", properties=[about])).get(about)
-    assert says == ("-" if length is None else str(length))
+    settings = options.split()
+    if "unclean" not in options:
+        settings.append("unclean_by_default=false")
+    result = check(specification(Fetching, release, settings), engine="local", properties=[about])
+    assert says == str(broken(result).get(about, "-"))
 
 
 @pytest.mark.long
